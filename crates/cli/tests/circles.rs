@@ -11,7 +11,7 @@ type Module = Vec<String>;
 /// The modules of `machine`, lowest first: each uses those of lower layers alone. The architecture page has them too.
 const LAYERS_OF_MACHINE: [&[&str]; 10] = [
     &["root", "value_format", "config_txt", "device_tree", "merge", "service_unit"],
-    &["facts"],
+    &["facts", "resctrl"],
     &["target", "ownership"],
     &["findings", "knobs"],
     &["plan", "profile_file"],

@@ -110,6 +110,7 @@ pub(crate) fn refusal(knob: &str, error: &std::io::Error) -> Option<&'static str
         }
         ("interrupt-coalescing", Some(22 | 95)) => Some("this driver takes other values, or none"),
         ("threaded-napi", Some(95)) => Some("no frames are taken from it by polling"),
+        ("cache-allocation", Some(22 | 28)) => Some("/sys/fs/resctrl/info/last_cmd_status says why"),
         ("pcie-power", Some(1)) => Some("the firmware keeps this to itself"),
         _ => None,
     }
@@ -167,7 +168,7 @@ mod tests {
             assert!(knob.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", knob.name);
             assert!(knob.why.len() > 30 && knob.source.len() > 8 && !knob.paths.is_empty(), "{}", knob.name);
             assert!(
-                knob.paths.iter().all(|p| ["/proc/", "/sys/", "thread:", "ethtool:"]
+                knob.paths.iter().all(|p| ["/proc/", "/sys/", "thread:", "ethtool:", "resctrl:"]
                     .iter()
                     .any(|beginning| p.starts_with(beginning))),
                 "{}",

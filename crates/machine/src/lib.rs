@@ -32,6 +32,7 @@ pub mod merge;
 pub mod ownership;
 pub mod plan;
 pub mod profile_file;
+pub mod resctrl;
 pub mod revert;
 pub mod root;
 pub mod service_unit;

@@ -156,6 +156,13 @@ fn absent(root: &Root, pattern: &str) -> String {
     if pattern.starts_with("thread:napi/") {
         return "there are none yet: they come with threaded-napi, and get their priority then".into();
     }
+    if pattern.starts_with(root::RESCTRL) {
+        let systems = root.text("/proc/filesystems").unwrap_or_default();
+        return match systems.split_whitespace().any(|name| name == "resctrl") {
+            true => "resctrl is not mounted, or divides no cache (mount -t resctrl resctrl /sys/fs/resctrl)".into(),
+            false => "this processor or its kernel divides no cache".into(),
+        };
+    }
     if pattern.starts_with(root::THREAD) {
         return "no interrupt has a thread".into();
     }

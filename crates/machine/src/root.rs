@@ -2,6 +2,7 @@
 //! stands for one (`--root DIR`: a mounted card, a test's tree).
 
 mod act;
+pub(crate) mod cache;
 mod interface;
 mod shape;
 mod thread;
@@ -16,6 +17,8 @@ use ontick_undo::state_dir::{self, StateDirError};
 use ontick_undo::trust;
 
 pub use act::{Act, FileError, Hook, Verdict, reason};
+use cache::Caches;
+pub use cache::RESCTRL;
 pub use interface::ETHTOOL;
 use interface::Parameter;
 pub use thread::THREAD;
@@ -96,6 +99,9 @@ impl Root {
         if let Some(thread) = Thread::at(path) {
             return thread.policy(self).map(String::into_bytes);
         }
+        if let Some(caches) = Caches::at(path) {
+            return caches.allocation(self).map(|allocation| allocation.to_string().into_bytes());
+        }
         let parameter = Parameter::at(path);
         if let Some(parameter) = parameter.filter(|_| self.live) {
             return parameter.value().map(String::into_bytes);
@@ -147,6 +153,9 @@ impl Root {
         if let Some(thread) = Thread::at(path) {
             return thread.policy(self).is_ok();
         }
+        if let Some(caches) = Caches::at(path) {
+            return caches.allocation(self).is_ok();
+        }
         if let Some(parameter) = Parameter::at(path) {
             return if self.live { parameter.value().is_ok() } else { self.exists(&parameter.file()) };
         }
@@ -165,13 +174,16 @@ impl Root {
     }
 
     /// Paths that a pattern names; `*` stands for any part of one name. `thread:irq/*` names threads, by how their names
-    /// begin, and `ethtool:eth1/ring/*` settings of a network interface.
+    /// begin, `ethtool:eth1/ring/*` settings of a network interface, and `resctrl:L3` the caches of a level.
     pub fn matching(&self, pattern: &str) -> Vec<String> {
         if let Some(beginning) = pattern.strip_prefix(THREAD).and_then(|name| name.strip_suffix('*')) {
             return thread::matching(self, beginning);
         }
         if pattern.starts_with(ETHTOOL) {
             return interface::matching(self, pattern);
+        }
+        if pattern.starts_with(RESCTRL) {
+            return Some(pattern.to_owned()).filter(|path| self.exists(path)).into_iter().collect();
         }
         let mut found = vec![String::new()];
         for part in pattern.split('/').filter(|p| !p.is_empty()) {
@@ -199,6 +211,9 @@ impl Root {
             // A thread has one policy or the other.
             return self
                 .act(Act::Set { path, value }, &place, |cut| cut.map_or_else(|| thread.set(self, value), |_| Ok(())));
+        }
+        if let Some(caches) = Caches::at(path) {
+            return caches.divide(self, value);
         }
         let parameter = Parameter::at(path);
         if let Some(parameter) = parameter.filter(|_| self.live) {
@@ -316,14 +331,14 @@ impl Root {
         self.act(Act::MakeFolder { path }, &place, |_| fs::create_dir_all(&place))
     }
 
-    /// Removes a folder. The kernel removes a control group with its files; in a tree that stands for a
+    /// Removes a folder. The kernel removes a control group, or a group of resctrl, with its files; in a tree that stands for a
     /// machine the files go with the folder as they would there.
     pub fn remove_folder(&self, path: &str) -> io::Result<()> {
         let place = self.place(path)?;
         if !place.exists() {
             return Ok(());
         }
-        let group = !self.live && path.starts_with("/sys/fs/cgroup/");
+        let group = !self.live && path.starts_with("/sys/fs/");
         self.act(Act::RemoveFolder { path }, &place, |_| match group {
             true => fs::remove_dir_all(&place),
             false => fs::remove_dir(&place),

@@ -211,3 +211,131 @@ fn a_tracer_that_holds_interrupts_off_is_bad() {
     machine.write("/sys/kernel/tracing/current_tracer", "function\n");
     assert_eq!(finding(&machine, "tracer").unwrap().severity, Severity::Warn);
 }
+
+const SCHEMATA: &str = "/sys/fs/resctrl/schemata";
+const GROUP: &str = "/sys/fs/resctrl/ontick";
+
+/// The kernel fills a new group of resctrl with files, and moves CPUs between it and that of all others.
+#[derive(Clone)]
+struct Resctrl {
+    folder: PathBuf,
+    refuses: Option<&'static str>,
+}
+
+impl Resctrl {
+    fn of(machine: &Machine) -> Self {
+        Self { folder: machine.folder().to_owned(), refuses: None }
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        fs::write(self.folder.join(&path[1..]), content).unwrap();
+    }
+}
+
+impl Hook for Resctrl {
+    fn before(&self, act: &Act) -> Verdict {
+        match self.refuses.filter(|path| act.path() == *path) {
+            Some(_) => Verdict::Refuse(io::Error::from_raw_os_error(22)),
+            None => Verdict::Go,
+        }
+    }
+
+    fn after(&self, act: &Act, _: &Path) {
+        match act {
+            Act::MakeFolder { path: GROUP } => {
+                // Filled up with zeros, as some kernels show masks.
+                self.write("/sys/fs/resctrl/ontick/schemata", "    MB:0=100;1=100\n    L3:0=00fff;1=00fff\n");
+                self.write("/sys/fs/resctrl/ontick/cpus_list", "\n");
+            }
+            Act::Set { path: "/sys/fs/resctrl/ontick/cpus_list", value: "3" } => {
+                self.write("/sys/fs/resctrl/cpus_list", "0-2\n");
+            }
+            Act::RemoveFolder { path: GROUP } => self.write("/sys/fs/resctrl/cpus_list", "0-3\n"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_timed_cpu_has_a_part_of_its_cache_for_itself() {
+    let machine = lay();
+    let shared = finding(&machine, "cache-allocation").unwrap();
+    assert_eq!((shared.severity, shared.knob.as_deref()), (Severity::Warn, Some("cache-allocation")));
+    let plan = plan(&machine, "cache-allocation");
+    let item = plan.changes().next().unwrap();
+    assert_eq!((item.path.as_str(), item.current.as_str()), ("resctrl:L3", "0=fff;1=fff"));
+    assert_eq!(item.wanted, "0=fff;1=1ff, 0=fff;1=e00 for CPU 3");
+    assert!(comes_back(&machine, "cache-allocation", Resctrl::of(&machine)) > 5);
+    let root = machine.root.clone().with_hook(Arc::new(Resctrl::of(&machine)));
+    let mut journal = Journal::open(&root).unwrap();
+    assert!(apply(&root, &plan, &mut journal).complete());
+    assert_eq!(machine.read(SCHEMATA), "    MB:0=100;1=100\n    L3:0=fff;1=1ff\n");
+    assert_eq!(machine.read("/sys/fs/resctrl/ontick/schemata"), "    MB:0=100;1=100\n    L3:0=fff;1=e00\n");
+    assert_eq!(machine.read("/sys/fs/resctrl/ontick/cpus_list"), "3\n");
+    assert_eq!(self::plan(&machine, "cache-allocation").changes().count(), 0, "what is divided is not divided again");
+    assert_eq!(finding(&machine, "cache-allocation").unwrap().observed, "CPU 3 has a part of its own");
+    drop(journal);
+    let reverted = back(&root);
+    assert!(reverted.complete() && !machine.place(GROUP).exists(), "{reverted:?}");
+}
+
+/// For other CPUs the group's parts count as undivided.
+#[test]
+fn a_second_division_begins_from_the_whole_cache() {
+    let machine = lay();
+    let before = state(&machine);
+    let root = machine.root.clone().with_hook(Arc::new(Resctrl::of(&machine)));
+    for (cpus, wanted) in [("3", "0=fff;1=1ff, 0=fff;1=e00 for CPU 3"), ("2-3", "0=1ff;1=1ff, 0=e00;1=e00 for CPU 2-3")]
+    {
+        let mut target = Target::new(&machine.facts(), cpus.parse().ok(), Profile::DedicatedCore).unwrap();
+        target.only = vec!["cache-allocation".into()];
+        let plan = TuningPlan::make(&root, &machine.facts(), &target).unwrap();
+        assert_eq!(plan.changes().next().unwrap().wanted, wanted);
+        assert!(apply(&root, &plan, &mut Journal::open(&root).unwrap()).complete());
+    }
+    assert!(back(&root).complete());
+    assert_eq!(state(&machine), before);
+}
+
+#[test]
+fn a_step_that_resctrl_refuses_takes_the_others_back() {
+    for refused in [SCHEMATA, "/sys/fs/resctrl/ontick/schemata", "/sys/fs/resctrl/ontick/cpus_list", GROUP] {
+        let machine = lay();
+        let before = state(&machine);
+        let kernel = Resctrl { refuses: Some(refused), ..Resctrl::of(&machine) };
+        let root = machine.root.clone().with_hook(Arc::new(kernel));
+        let applied = apply(&root, &plan(&machine, "cache-allocation"), &mut Journal::open(&root).unwrap());
+        assert!(format!("{applied:?}").contains("last_cmd_status"), "{applied:?}");
+        assert!(back(&machine.root).steps.is_empty(), "nothing is left to undo");
+        assert_eq!(state(&machine), before, "{refused}");
+    }
+}
+
+#[test]
+fn a_cache_that_others_divided_is_left_alone() {
+    let machine = lay();
+    machine.write("/sys/fs/resctrl/database/schemata", "L3:0=f;1=f\n");
+    let plan = plan(&machine, "cache-allocation");
+    let left = |why: &str| plan.items.iter().all(|item| matches!(&item.state, State::Left(says) if says.contains(why)));
+    assert!(left("divided already, by the group database"), "{:?}", plan.items);
+    let divided = finding(&machine, "cache-allocation").unwrap();
+    assert!(divided.severity == Severity::Ok && divided.observed.contains("group database"));
+}
+
+#[test]
+fn a_processor_that_could_divide_its_cache_is_reported() {
+    let machine = lay();
+    fs::remove_dir_all(machine.place("/sys/fs/resctrl")).unwrap();
+    let unmounted = finding(&machine, "cache-allocation").unwrap();
+    assert!(unmounted.observed.contains("cat_l3, cdp_l3") && unmounted.now.unwrap().starts_with("mount -t resctrl"));
+    let absent = |machine: &Machine| match plan(machine, "cache-allocation").items.remove(0).state {
+        State::Absent(why) => why,
+        other => panic!("{other:?}"),
+    };
+    assert!(absent(&machine).contains("not mounted"));
+    machine.write("/proc/filesystems", "nodev\tsysfs\n");
+    assert!(finding(&machine, "cache-allocation").unwrap().boot.unwrap().contains("X86_CPU_RESCTRL"));
+    assert!(absent(&machine).contains("divides no cache"));
+    machine.write("/proc/cpuinfo", &machine.read("/proc/cpuinfo").replace("cat_l3 cdp_l3 ", ""));
+    assert!(finding(&machine, "cache-allocation").is_none());
+}

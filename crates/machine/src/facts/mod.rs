@@ -3,6 +3,7 @@
 
 pub mod arguments;
 pub mod board;
+pub mod cache;
 pub mod cgroups;
 pub mod clock;
 pub mod config;
@@ -28,6 +29,7 @@ use crate::root::Root;
 
 pub use arguments::Arguments;
 pub use board::Board;
+pub use cache::Cache;
 pub use cgroups::Cgroups;
 pub use clock::Clock;
 pub use config::KernelConfig;
@@ -65,6 +67,8 @@ pub struct Facts {
     pub cgroups: Cgroups,
     /// Frequencies and idle states.
     pub frequency: Frequency,
+    /// Division of caches.
+    pub cache: Cache,
     /// Clock source, tick and timers.
     pub clock: Clock,
     /// Huge pages, merging, balancing, swap.
@@ -102,6 +106,7 @@ impl Facts {
             interrupts: Interrupts::probe(root),
             scheduling: Scheduling::probe(root, &kernel, &cgroups, &config),
             frequency: Frequency::probe(root),
+            cache: Cache::probe(root, &cpus),
             clock: Clock::probe(root, &config, &arguments),
             memory: Memory::probe(root),
             noise: Noise::probe(root),

@@ -1,6 +1,6 @@
 //! What the kernel does with memory behind a program's back.
 
-use super::{Check, MS, Observation, Remedy};
+use super::{Check, CheckInput, MS, Observation, Remedy};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -86,4 +86,34 @@ pub(super) const CHECKS: &[Check] = &[
             }
         },
     },
+    Check {
+        id: "cache-allocation",
+        why: "other programs replace what a timed one has in the last-level cache, and each miss costs a read of memory",
+        source: "source 003 (cache misses are what is left); kernel: filesystems/resctrl",
+        look: |look| cache_allocation(look).into_iter().collect(),
+    },
 ];
+
+fn cache_allocation(look: &CheckInput) -> Option<Observation> {
+    let cache = &look.facts.cache;
+    let should = "a part of its own, where other programs use much memory";
+    let mount = "mount -t resctrl resctrl /sys/fs/resctrl";
+    Some(match (cache.mounted, &cache.group, cache.features.is_empty()) {
+        (true, Some(group), _) => Observation::ok(format!("divided by others, by the group {group}")),
+        (true, None, _) if look.target.cpus.within(&cache.own) => {
+            Observation::ok(format!("CPU {} has a part of its own", look.target.cpus))
+        }
+        (true, None, _) => {
+            Observation::warn("shared with all other CPUs", should).knob("cache-allocation").boot(Remedy::AtBoot(None))
+        }
+        (false, _, true) => return None,
+        (false, _, false) => {
+            let seen = format!("shared; the processor can divide it ({})", cache.features.join(", "));
+            match cache.in_kernel {
+                true => Observation::warn(format!("{seen}, and resctrl is not mounted"), should).now(mount),
+                false => Observation::warn(format!("{seen}, and this kernel has no resctrl"), should)
+                    .boot(Remedy::Kernel("X86_CPU_RESCTRL")),
+            }
+        }
+    })
+}

@@ -1,6 +1,7 @@
 //! What the kernel does with memory behind a program's back.
 
-use super::{DEDICATED, EVERY, Knob, QUICK, Want};
+use super::{DEDICATED, EVERY, Knob, QUICK, Want, steered};
+use crate::resctrl::Division;
 use crate::target::Profile;
 use crate::value_format::ValueFormat;
 
@@ -74,5 +75,20 @@ pub(super) const KNOBS: &[Knob] = &[
         },
         why: "a page that was swapped out costs milliseconds, on an SD card tens of them, when it is touched",
         source: "kernel: admin-guide/sysctl/vm (swappiness); locked memory (mlockall) is not swapped at all",
+    },
+    Knob {
+        name: "cache-allocation",
+        paths: &["resctrl:L3", "resctrl:L2"],
+        form: ValueFormat::Plain,
+        profiles: DEDICATED,
+        isolates: false,
+        want: |target, file| {
+            steered(target, || match Division::tuned(file.root, &target.cpus) {
+                Ok(divided) => Want::set(divided),
+                Err(why) => Want::leave(why.to_string()),
+            })
+        },
+        why: "other programs replace what a timed one has in the last-level cache; with a quarter of it for the timed CPUs alone they cannot",
+        source: "source 003 (cache misses are what is left); kernel: filesystems/resctrl",
     },
 ];

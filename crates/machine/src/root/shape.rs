@@ -3,6 +3,9 @@
 /// The new content of a kernel file that held `old` after `value` was written.
 pub(super) fn shaped(old: &str, value: &str) -> String {
     let ending = if old.ends_with('\n') { "\n" } else { "" };
+    if let Some(lines) = line_of(old, value) {
+        return lines;
+    }
     if let Some(choice) = chosen(old, value) {
         return choice + ending;
     }
@@ -15,6 +18,24 @@ pub(super) fn shaped(old: &str, value: &str) -> String {
         return old.split_whitespace().filter(|w| *w != word).collect::<Vec<_>>().join(" ") + ending;
     }
     format!("{value}{ending}")
+}
+
+/// Of a file with a line for each resource (`L3:0=fff`), the one that `value` is for is replaced.
+fn line_of(old: &str, value: &str) -> Option<String> {
+    let resource =
+        |line: &str| Some(line.trim_start().split_once(':')?.0.to_owned()).filter(|name| !name.contains(' '));
+    let wanted = resource(value)?;
+    let replaced = |line: &str| match resource(line) {
+        Some(name) if name == wanted => {
+            let indented = &line[..line.len() - line.trim_start().len()];
+            let ending = if line.ends_with('\n') { "\n" } else { "" };
+            format!("{indented}{value}{ending}")
+        }
+        _ => line.to_owned(),
+    };
+    old.lines()
+        .any(|line| resource(line).as_ref() == Some(&wanted))
+        .then(|| old.split_inclusive('\n').map(replaced).collect())
 }
 
 /// `always [madvise] never` with the brackets around another word.
@@ -48,5 +69,9 @@ mod tests {
         assert_eq!(shaped("950000\n", "-1"), "-1\n");
         assert_eq!(shaped("cpu memory\n", "+cpuset"), "cpu memory cpuset\n");
         assert_eq!(shaped("cpu memory cpuset\n", "-cpuset"), "cpu memory\n");
+        assert_eq!(
+            shaped("    MB:0=100\n    L3:0=fff;1=fff\n", "L3:0=fff;1=1ff"),
+            "    MB:0=100\n    L3:0=fff;1=1ff\n"
+        );
     }
 }

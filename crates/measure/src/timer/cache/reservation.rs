@@ -3,9 +3,12 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use ontick_machine::Root;
+use ontick_machine::resctrl::Division;
 use ontick_undo::guardian::Writes;
+use ontick_units::CpuList;
 
 use crate::Error;
 
@@ -30,7 +33,8 @@ impl Reservation {
     /// In a folder that stands for a machine.
     fn at(root: &Path, cpu: u32) -> Result<Self, Error> {
         let base = root.join(RESCTRL.trim_start_matches('/'));
-        let plan = Plan::make(root, &base, cpu)
+        let machine = Root::at(root).map_err(Error::system("looking at the machine"))?;
+        let plan = Division::of(&machine, &CpuList::one(cpu))
             .map_err(|why| Error::Impossible(format!("no part of the cache can be reserved: {why}")))?;
         let group = base.join(format!("ontick-{}", std::process::id()));
         let [all, own, cpus] = [base.join("schemata"), group.join("schemata"), group.join("cpus_list")];
@@ -58,87 +62,6 @@ fn refused(base: &Path, error: &io::Error) -> Error {
         said => format!("{error} ({said})"),
     };
     Error::Impossible(format!("no part of the cache can be reserved: {why}"))
-}
-
-/// What is to be written, and what stood there before.
-#[derive(Debug, PartialEq)]
-struct Plan {
-    before: String,
-    others: String,
-    own: String,
-    about: String,
-}
-
-impl Plan {
-    fn make(root: &Path, base: &Path, cpu: u32) -> Result<Self, String> {
-        let schemata = fs::read_to_string(base.join("schemata")).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => format!(
-                "{RESCTRL} is not there (a processor with cache allocation needs: sudo mount -t resctrl resctrl {RESCTRL})"
-            ),
-            _ => format!("{RESCTRL}/schemata: {error}"),
-        })?;
-        let lines =
-            |level: &str| schemata.lines().map(str::trim).find_map(|line| line.strip_prefix(level).map(str::to_owned));
-        let (level, masks) = ["3", "2"]
-            .iter()
-            .find_map(|level| Some((*level, lines(&format!("L{level}:"))?)))
-            .ok_or("the processor allocates no cache (and separate parts for code and data are not divided here)")?;
-        if let Some(name) = other_group(base) {
-            return Err(format!("the cache is divided already, by the group {name}"));
-        }
-        let domain =
-            domain(root, cpu, level).ok_or(format!("the kernel does not say which L{level} cache CPU {cpu} has"))?;
-        let min_bits = fs::read_to_string(base.join(format!("info/L{level}/min_cbm_bits")));
-        let min_bits = min_bits.ok().and_then(|bits| bits.trim().parse().ok()).unwrap_or(1u32).max(1);
-        let mut parts = masks.split(';').map(|part| part.split_once('=').ok_or(format!("cannot read \"{part}\"")));
-        let (mut others, mut own, mut about) = (Vec::new(), Vec::new(), None);
-        parts.try_for_each(|part| -> Result<(), String> {
-            let (id, mask) = part?;
-            let whole = u64::from_str_radix(mask.trim(), 16).map_err(|_| format!("cannot read the mask \"{mask}\""))?;
-            if id.trim().parse() != Ok(domain) {
-                others.push(format!("{id}={mask}"));
-                own.push(format!("{id}={mask}"));
-                return Ok(());
-            }
-            let kept = upper_part(whole, min_bits).ok_or("its smallest part is more than half of the cache")?;
-            others.push(format!("{id}={:x}", whole & !kept));
-            own.push(format!("{id}={kept:x}"));
-            about = Some(format!("{} of {} parts of the L{level} cache", kept.count_ones(), whole.count_ones()));
-            Ok(())
-        })?;
-        let about = about.ok_or(format!("the L{level} cache of CPU {cpu} cannot be divided"))?;
-        let line = |parts: Vec<String>| format!("L{level}:{}", parts.join(";"));
-        Ok(Self { before: format!("L{level}:{masks}"), others: line(others), own: line(own), about })
-    }
-}
-
-/// A quarter of the cache, or the least that may be had: the upper end, as the lower one is often shared with devices.
-fn upper_part(whole: u64, min_bits: u32) -> Option<u64> {
-    let bits = (whole.count_ones() / 4).max(min_bits);
-    let top = 64 - whole.leading_zeros();
-    let kept = if bits >= top { return None } else { ((1u64 << bits) - 1) << (top - bits) };
-    // Parts are without gaps, and others need the least, too.
-    let rest = whole & !kept;
-    (kept & whole == kept && rest.count_ones() >= min_bits && bits * 2 <= whole.count_ones().max(2)).then_some(kept)
-}
-
-/// A group that somebody else made; the kernel's own folders are none.
-fn other_group(base: &Path) -> Option<String> {
-    let names = fs::read_dir(base).ok()?.flatten().filter(|entry| entry.path().is_dir());
-    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.into_iter().find(|name| !["info", "mon_data", "mon_groups"].contains(&name.as_str()))
-}
-
-/// The number of the cache of this level that the CPU has.
-fn domain(root: &Path, cpu: u32, level: &str) -> Option<u32> {
-    let caches = root.join(format!("sys/devices/system/cpu/cpu{cpu}/cache"));
-    let read =
-        |folder: &PathBuf, name: &str| fs::read_to_string(folder.join(name)).map(|text| text.trim().to_owned()).ok();
-    let folders = fs::read_dir(caches).ok()?.flatten().map(|entry| entry.path());
-    let of_level = |folder: &PathBuf| {
-        read(folder, "level").as_deref() == Some(level) && read(folder, "type").is_none_or(|kind| kind != "Instruction")
-    };
-    folders.filter(of_level).find_map(|folder| read(&folder, "id")?.parse().ok())
 }
 
 #[cfg(test)]
@@ -225,14 +148,6 @@ mod tests {
         fs::write(base.join("schemata"), "L3:0=fff;1=fff\n").unwrap();
         assert!(why().contains("which L3 cache CPU 3 has"), "{}", why());
         assert_eq!((schemata(root.path()), groups(root.path())), ("L3:0=fff;1=fff\n".into(), Vec::new()));
-    }
-
-    #[test]
-    fn parts_are_at_the_upper_end_without_gaps() {
-        let parts = [(0xfff, 1), (0xff, 2), (0x7ff, 1), (0b11, 1), (0xf, 3), (1, 1), (0, 1), (u64::MAX, 1)];
-        let kept = parts.map(|(whole, min_bits)| upper_part(whole, min_bits));
-        let all = [Some(0xe00), Some(0xc0), Some(0x600), Some(0b10), None, None, None, Some(0xffff << 48)];
-        assert_eq!(kept, all);
     }
 
     /// The test runs itself again, as a process that reserves, and is killed at once.
