@@ -36,6 +36,8 @@ pub enum Cause {
     Steal,
     /// Nothing happened in the kernel: firmware or hypervisor.
     OutsideTheKernel,
+    /// The same, while the processor counted a system management interrupt.
+    FirmwareInterrupt,
     /// The kernel was allowed to fire the timer later.
     TimerSlack,
     /// The kernel's own way from the timer's interrupt to the thread.
@@ -63,6 +65,7 @@ impl Cause {
             Cause::Stopped => "stopped",
             Cause::Steal => "steal",
             Cause::OutsideTheKernel => "outside the kernel",
+            Cause::FirmwareInterrupt => "firmware interrupt",
             Cause::TimerSlack => "timer slack",
             Cause::WakeUpPath => "wake-up path",
             Cause::Unknown(_) => "unknown",

@@ -11,6 +11,7 @@ pub mod cause;
 mod cost;
 pub mod counters;
 pub mod events;
+mod firmware;
 pub(crate) mod format;
 mod infer;
 mod machine;
@@ -24,6 +25,7 @@ pub mod timeline;
 pub(crate) mod tracefs;
 mod tracer;
 
+use ontick_machine::Root;
 use ontick_record::journal::CauseName;
 use ontick_record::run::{Explained, Outlier, Series, Tracing};
 use ontick_rt::clock::ClockId;
@@ -36,6 +38,7 @@ use calibrate::Overheads;
 use cause::Cause;
 use counters::Counters;
 use events::Event;
+use firmware::FirmwareInterrupts;
 use infer::IdleExits;
 use tally::Tally;
 use timeline::Span;
@@ -114,6 +117,7 @@ impl Findings {
 pub struct Explainer {
     evidence: Evidence,
     machine: Machine,
+    firmware: Option<FirmwareInterrupts>,
     cpu: Option<u32>,
     events: Vec<Event>,
     idle_exits: IdleExits,
@@ -151,10 +155,13 @@ impl Explainer {
                 )
             }
         };
+        // A guest's counter has the guest's own alone.
+        let firmware = (!machine.guest).then(|| counted_beside(placement.cpu)).flatten();
         (
             Self {
                 evidence,
                 machine,
+                firmware,
                 cpu: placement.cpu,
                 events: Vec::new(),
                 idle_exits: IdleExits::default(),
@@ -168,6 +175,9 @@ impl Explainer {
     /// those that are explained now.
     pub fn explain(&mut self, outliers: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
         self.waiting.extend(outliers);
+        if let Some(firmware) = &mut self.firmware {
+            firmware.read(ClockId::Monotonic.now_ns());
+        }
         match &mut self.evidence {
             Evidence::Counters(counters) => counters.explain(std::mem::take(&mut self.waiting), findings),
             Evidence::Tracing(_) if self.waiting.is_empty() => Vec::new(),
@@ -182,7 +192,8 @@ impl Explainer {
                 let (ready, waiting): (Vec<_>, Vec<_>) =
                     self.waiting.drain(..).partition(|outlier| outlier.at_ns <= settled_ns);
                 self.waiting = waiting;
-                let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, findings);
+                let firmware = self.firmware.as_ref();
+                let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, firmware, findings);
                 let explained = ready.into_iter().map(explain).collect();
                 self.forget(began_ns.saturating_sub(KEPT_NS));
                 explained
@@ -224,14 +235,35 @@ fn usual(tracer: &mut Tracer, placement: Placement) -> Overheads {
     calibrate::usual(&events, &made)
 }
 
-fn explain(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine, findings: &mut Findings) -> Outlier {
+fn explain(
+    events: &[Event],
+    tid: i32,
+    outlier: Outlier,
+    machine: &Machine,
+    firmware: Option<&FirmwareInterrupts>,
+    findings: &mut Findings,
+) -> Outlier {
     let (cause, spans) = attributed(events, tid, outlier, machine);
+    let cause = match firmware {
+        Some(firmware) => firmware.refine(cause, window(outlier)),
+        None => cause,
+    };
     findings.add(cause, outlier, &spans)
+}
+
+/// The counter of system management interrupts of a CPU that is not measured.
+fn counted_beside(measured: Option<u32>) -> Option<FirmwareInterrupts> {
+    let cpu = cpus::online().into_iter().find(|cpu| Some(*cpu) != measured)?;
+    FirmwareInterrupts::start(Root::live(), cpu, ClockId::Monotonic.now_ns())
+}
+
+fn window(outlier: Outlier) -> Window {
+    Window { deadline_ns: outlier.at_ns.saturating_sub(outlier.latency_ns), now_ns: outlier.at_ns }
 }
 
 /// The cause of an outlier among events that are in the order of time.
 fn attributed(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine) -> (Cause, Vec<Span>) {
-    let window = Window { deadline_ns: outlier.at_ns.saturating_sub(outlier.latency_ns), now_ns: outlier.at_ns };
+    let window = window(outlier);
     let from = events.partition_point(|event| event.at_ns < window.deadline_ns.saturating_sub(BEFORE_NS));
     let to = events.partition_point(|event| event.at_ns <= window.now_ns + SETTLED_NS);
     attribute(&events[from..to], tid, window, machine)
@@ -247,6 +279,7 @@ mod tests {
         Explainer {
             evidence,
             machine: Machine::default(),
+            firmware: None,
             cpu: None,
             events,
             idle_exits: IdleExits::default(),
@@ -340,7 +373,7 @@ mod tests {
     fn cause_of(events: &[Event], outlier: Outlier) -> &'static str {
         let machine = Machine { edge_ns: 3_000, records_all: true, ..Machine::default() };
         let mut findings = Findings::default();
-        explain(events, tracer::tests::TID, outlier, &machine, &mut findings);
+        explain(events, tracer::tests::TID, outlier, &machine, None, &mut findings);
         let [name] = &findings.tally.names(0)[..] else { panic!("one cause") };
         ["page fault", "outside the kernel", "steal", "unknown"].into_iter().find(|of| name.cause == *of).unwrap()
     }
