@@ -88,14 +88,15 @@ impl Method {
     }
 
     /// The wait itself, for the calling thread.
-    pub(super) fn waiter(self, period_ns: u64, duty: f64) -> io::Result<Box<dyn Wait>> {
+    pub(super) fn waiter(self, period_ns: u64, duty: f64, margin_ns: Option<u64>) -> io::Result<Box<dyn Wait>> {
+        let longest_ns = longest_spin_ns(period_ns, duty);
         Ok(match self {
-            Method::Hybrid => Box::new(Hybrid::with_duty(period_ns, duty)),
+            Method::Hybrid => Box::new(match margin_ns {
+                None => Hybrid::with_duty(period_ns, duty),
+                Some(margin_ns) => Hybrid::with_margin(margin_ns.min(longest_ns)).resting(duty),
+            }),
             Method::Spin if duty >= 1.0 => Box::new(Spin::default()),
-            Method::Spin => {
-                let margin_ns = ((period_ns as f64 * duty) as u64).min(LONGEST_SPIN_NS);
-                Box::new(Hybrid::with_margin(margin_ns).resting(duty))
-            }
+            Method::Spin => Box::new(Hybrid::with_margin(longest_ns).resting(duty)),
             Method::ClockNanosleep => Box::new(Sleep),
             Method::Nanosleep => Box::new(Nanosleep),
             Method::TimerFd => Box::new(TimerFd::new()?),
@@ -108,6 +109,11 @@ impl Method {
             Method::IoUring => Box::new(IoUring::new()?),
         })
     }
+}
+
+/// The longest that a wait may spin before a deadline, in ns.
+pub(super) fn longest_spin_ns(period_ns: u64, duty: f64) -> u64 {
+    ((period_ns as f64 * duty) as u64).min(LONGEST_SPIN_NS)
 }
 
 named_method!(Method, Method::ALL, "method");
@@ -137,6 +143,14 @@ mod tests {
         .unwrap();
     }
 
+    #[test]
+    fn a_margin_is_that_of_the_hybrid_wait_and_within_the_duty() {
+        let margin_ns = |method: Method, margin_ns| method.waiter(1_000_000, 0.5, margin_ns).unwrap().margin_ns();
+        assert_eq!(margin_ns(Method::Hybrid, Some(40_000)), Some(40_000));
+        assert_eq!(margin_ns(Method::Hybrid, Some(700_000)), Some(500_000));
+        assert_eq!(margin_ns(Method::ClockNanosleep, Some(40_000)), None);
+    }
+
     /// Each on a thread of its own, as signals are directed at the thread that waits.
     #[test]
     fn every_method_reaches_its_deadlines_and_returns_at_once_from_past_ones() {
@@ -146,7 +160,7 @@ mod tests {
             std::thread::spawn(move || {
                 ontick_rt::thread::block_signals();
                 let mut clock = Clock::new(ClockId::Monotonic);
-                let mut wait = match method.waiter(3_000_000, 0.9) {
+                let mut wait = match method.waiter(3_000_000, 0.9, None) {
                     // A container or kernel may be without it; that is reported to the user as an error.
                     Err(error) if method == Method::IoUring => return eprintln!("io_uring: {error}"),
                     wait => wait.unwrap(),

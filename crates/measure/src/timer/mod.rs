@@ -43,12 +43,19 @@ pub struct Job {
     pub overrun: Overrun,
     /// Largest share of the time to spin, for methods that do.
     pub duty: f64,
+    /// The hybrid wait's margin before the deadline, in ns, within the duty; `None` where it learns one.
+    pub margin_ns: Option<u64>,
 }
 
 impl Job {
     /// Every `interval_ns`, waited for by `method`, phase left to chance.
     pub fn new(interval_ns: u64, method: Method) -> Self {
-        Self { interval_ns, method, phase: Phase::Chance, overrun: Overrun::Skip, duty: DUTY }
+        Self { interval_ns, method, phase: Phase::Chance, overrun: Overrun::Skip, duty: DUTY, margin_ns: None }
+    }
+
+    /// The longest that it may spin before a deadline, in ns.
+    pub fn longest_spin_ns(&self) -> u64 {
+        method::longest_spin_ns(self.interval_ns, self.duty)
     }
 
     fn with_phase_that_can_be_found(self) -> Self {
@@ -75,7 +82,7 @@ impl Job {
             }
             other => other,
         };
-        let wait = self.method.waiter(wait_ns, self.duty).map_err(Error::system(self.method.name()))?;
+        let wait = self.method.waiter(wait_ns, self.duty, self.margin_ns).map_err(Error::system(self.method.name()))?;
         Ok(Cycle::with_phase(clock, wait, self.interval_ns, phase, self.overrun))
     }
 
@@ -110,6 +117,9 @@ impl Job {
         }
         if !(self.duty > 0.0 && self.duty <= 1.0) {
             return Err(Error::Impossible("the duty must be above 0% and at most 100%".into()));
+        }
+        if self.margin_ns == Some(0) {
+            return Err(Error::Impossible("the margin must be above 0: without one the wait would only spin".into()));
         }
         if self.method.spins() && placement.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;

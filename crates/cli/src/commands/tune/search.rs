@@ -26,7 +26,7 @@ use crate::flags::{self, PictureFlags, TargetFlags};
 /// Kernel arguments and boot files are not searched: they need restarts.
 #[derive(Args)]
 #[command(
-    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE phase=TIME cpu=N   of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
+    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE margin=TIME phase=TIME cpu=N\n                            of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
 )]
 pub struct Search {
     /// What is tried [default: knobs]

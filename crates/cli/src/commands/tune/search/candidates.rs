@@ -26,6 +26,8 @@ pub enum Candidate {
     Wait(Method),
     /// Another share of the time to spin, 0 to 1.
     Duty(f64),
+    /// The hybrid wait with this margin before the deadline instead of one that it learns, in ns.
+    Margin(u64),
     /// Deadlines elsewhere in the period, in ns.
     Phase(u64),
     /// Another CPU.
@@ -50,11 +52,15 @@ impl FromStr for Candidate {
         match text.split_once('=') {
             Some(("wait", method)) => method.parse().map(Self::Wait).map_err(|e| format!("\"{text}\": {e}")),
             Some(("duty", share)) => flags::share(share).map(Self::Duty).map_err(wrong),
+            Some(("margin", time)) => match flags::time(time) {
+                Ok(0) => Err(wrong("a margin must be above 0".into())),
+                margin => margin.map(Self::Margin).map_err(wrong),
+            },
             Some(("phase", time)) => flags::time(time).map(Self::Phase).map_err(wrong),
             Some(("cpu", cpu)) => {
                 cpu.parse().map(Self::Cpu).map_err(|_| format!("\"{text}\": \"{cpu}\" is not the number of a CPU"))
             }
-            Some((word, _)) => Err(format!("\"{text}\": there is no {word}= (wait=, duty=, phase=, cpu=)")),
+            Some((word, _)) => Err(format!("\"{text}\": there is no {word}= (wait=, duty=, margin=, phase=, cpu=)")),
             None => knobs::named(text).map(|knob| Self::Knob(knob.name)).map_err(|e| e.to_string()),
         }
     }
@@ -66,6 +72,7 @@ impl fmt::Display for Candidate {
             Self::Knob(name) => f.write_str(name),
             Self::Wait(method) => write!(f, "wait={method}"),
             Self::Duty(share) => write!(f, "duty={}%", share * 100.0),
+            Self::Margin(ns) => write!(f, "margin={}", exact(*ns)),
             Self::Phase(ns) => write!(f, "phase={}", exact(*ns)),
             Self::Cpu(cpu) => write!(f, "cpu={cpu}"),
             Self::Simulated(name, points) => write!(f, "sim:{name}={points}"),
@@ -93,7 +100,7 @@ impl Candidate {
         match self {
             Self::Knob(_) | Self::Simulated(..) => true,
             Self::Cpu(_) => false,
-            Self::Wait(_) | Self::Duty(_) | Self::Phase(_) => all.iter().filter(same).count() == 1,
+            Self::Wait(_) | Self::Duty(_) | Self::Margin(_) | Self::Phase(_) => all.iter().filter(same).count() == 1,
         }
     }
 
@@ -102,6 +109,7 @@ impl Candidate {
         match self {
             Self::Wait(method) => job.method = *method,
             Self::Duty(share) => job.duty = *share,
+            Self::Margin(ns) => job.margin_ns = Some(*ns),
             Self::Phase(ns) => job.phase = Phase::Fixed(*ns),
             Self::Cpu(cpu) => placement.cpu = Some(*cpu),
             Self::Knob(_) | Self::Simulated(..) => {}
@@ -159,13 +167,17 @@ mod tests {
 
     #[test]
     fn candidates_read_back() {
-        for text in ["governor", "wait=spin", "duty=50%", "phase=100us", "cpu=3", "sim:good=2", "sim:bad=-0.5"] {
+        for text in
+            ["governor", "wait=spin", "duty=50%", "margin=40us", "phase=100us", "cpu=3", "sim:good=2", "sim:bad=-0.5"]
+        {
             assert_eq!(text.parse::<Candidate>().unwrap().to_string(), text);
         }
         for (text, part) in [
             ("nonsense", "no knob"),
             ("wait=usleep", "clock_nanosleep"),
             ("duty=200%", "share"),
+            ("margin=0us", "above 0"),
+            ("margin=40", "unit"),
             ("cpu=x", "not the number"),
             ("colour=red", "no colour="),
             ("sim:x", "sim:NAME=POINTS"),
@@ -197,8 +209,8 @@ mod tests {
     #[test]
     fn of_two_ways_to_wait_neither_is_set_with_others() {
         let of = |all: &[&str]| -> Vec<Candidate> { all.iter().map(|text| text.parse().unwrap()).collect() };
-        let all = of(&["wait=spin", "wait=select", "duty=50%", "cpu=1", "governor"]);
+        let all = of(&["wait=spin", "wait=select", "duty=50%", "cpu=1", "governor", "margin=40us"]);
         let combine: Vec<bool> = all.iter().map(|candidate| candidate.combines(&all)).collect();
-        assert_eq!(combine, [false, false, true, false, true]);
+        assert_eq!(combine, [false, false, true, false, true, true]);
     }
 }
