@@ -223,6 +223,10 @@ impl SampleRequirement {
             What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| m.ceil() as u64), "mean"),
             What::StdDev => self.time(h.deviation().map(|d| d.ns.ceil() as u64), "stddev"),
             What::Missed => self.number(s.missed, "missed"),
+            // A record of another tool may not say from where on anything is one.
+            What::Outliers if s.settings.outlier_threshold_ns == 0 => {
+                (false, f64::INFINITY, "outliers unknown: no threshold was set".into())
+            }
             What::Outliers => self.number(s.outlier_count, "outliers"),
         }
     }
@@ -312,7 +316,8 @@ mod tests {
 
     #[test]
     fn each_form_can_be_met_and_not_met() {
-        let s = series("s", &[1_000, 2_000, 2_500, 3_000], 2);
+        let mut s = series("s", &[1_000, 2_000, 2_500, 3_000], 2);
+        s.settings.outlier_threshold_ns = 100_000;
         for (requirement, expected) in [
             // Three, and with the limit four, of six cycles.
             ("50% < 3us", true),
@@ -361,6 +366,17 @@ mod tests {
         for requirement in ["99% < 10us", "100% <= 9us", "p99 < 10us", "max < 10us"] {
             assert!(met(requirement, &s), "{requirement}");
         }
+    }
+
+    #[test]
+    fn outliers_without_a_threshold_are_unknown() {
+        let mut s = series("s", &[9_000_000], 0);
+        for requirement in ["outliers = 0", "outliers < 3", "outliers <= 0"] {
+            let judged = requirement.parse::<Requirement>().unwrap().judge([&s]);
+            assert!(!judged.met && judged.observed.starts_with("outliers unknown"), "{}", judged.observed);
+        }
+        (s.settings.outlier_threshold_ns, s.outlier_count) = (100_000, 1);
+        assert!(!met("outliers = 0", &s) && met("outliers < 3", &s));
     }
 
     #[test]
