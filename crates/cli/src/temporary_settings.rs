@@ -4,6 +4,7 @@
 //! puts everything back itself. For one that is killed a guardian does: a second ontick that waits, in a
 //! process group of its own, for the pipe from the first to end.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -31,6 +32,11 @@ pub struct TemporarySettings {
 impl TemporarySettings {
     /// Begins, if no earlier change is in force: that would be put back with ours.
     pub fn begin() -> Result<Self, Failure> {
+        Self::begin_with(&[])
+    }
+
+    /// As [`begin`](Self::begin), the guardian with these options more.
+    pub fn begin_with(options: &[OsString]) -> Result<Self, Failure> {
         let root = Root::live();
         let mut journal = Journal::open(&root)?;
         journal.for_command(&std::env::args().skip(1).take(2).collect::<Vec<_>>().join(" "));
@@ -42,14 +48,18 @@ impl TemporarySettings {
                 standing.join(", ")
             )));
         }
-        let guardian =
-            start_guardian().map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))?;
+        let guardian = start_guardian(options)?;
         Ok(Self { root, journal: Some(journal), guardian: Some(guardian) })
     }
 
     /// Where the changes are written down.
     pub fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("the journal is held until the settings are restored")
+    }
+
+    /// Who puts everything back where this process cannot.
+    pub fn guardian(&mut self) -> &mut Guardian {
+        self.guardian.as_mut().expect("the guardian is there until the settings are restored")
     }
 
     /// Puts everything back that was changed so far; more may be changed then.
@@ -92,8 +102,11 @@ impl Drop for TemporarySettings {
     }
 }
 
-fn start_guardian() -> std::io::Result<Guardian> {
-    Guardian::start(Command::new("/proc/self/exe").arg0("ontick").args(["tune", "revert", "--when-killed"]))
+/// Starts a guardian with these options more.
+pub fn start_guardian(options: &[OsString]) -> Result<Guardian, Failure> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("ontick").args(["tune", "revert", "--when-killed"]).args(options);
+    Guardian::start(&mut command).map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))
 }
 
 /// A process that is killed may close the pipe before the journal; and only another ontick of root's can hold it, which
@@ -130,9 +143,14 @@ pub fn revert_abandoned() -> Result<Option<Reverted>, Failure> {
 
 /// What the guardian does: waits, and puts back what a killed command could not.
 pub fn guard() -> Result<Outcome, Failure> {
-    if guardian::wait() == Word::Settled {
-        return Ok(Outcome::Met);
+    match guardian::wait() {
+        Word::Settled => Ok(Outcome::Met),
+        _ => put_back_of_killed(),
     }
+}
+
+/// Puts back what a command that was killed just now could not.
+pub fn put_back_of_killed() -> Result<Outcome, Failure> {
     let root = Root::live();
     let mut journal = open_when_free(&root)?;
     let complete = revert(&root, &mut journal, false).complete();

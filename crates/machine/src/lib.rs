@@ -46,7 +46,7 @@ pub use facts::Facts;
 pub use findings::{Finding, Remedy, Severity, check};
 pub use journal::Journal;
 pub use plan::TuningPlan;
-pub use revert::{Reverted, revert};
+pub use revert::{Reverted, revert, undo_for_holder};
 pub use root::Root;
 pub use status::{Status, status};
 pub use target::{IrqThreads, Profile, Target, TargetError};

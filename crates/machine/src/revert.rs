@@ -67,6 +67,25 @@ pub fn revert_but(root: &Root, journal: &mut Journal, force: bool, stays: impl F
         ..Reverted::default()
     };
     let entries: Vec<Entry> = journal.entries().rev().filter(|e| !stays(&e.undo)).cloned().collect();
+    let outcomes = undo_all(root, &entries, force);
+    let settled: Vec<u64> = entries.iter().zip(&outcomes).filter(|(_, o)| o.settled()).map(|(e, _)| e.seq).collect();
+    let kept = journal.forget(&settled).err().map(|e: JournalError| e.to_string());
+    reverted.stopped = kept;
+    reverted.commands = crate::boot::commands_after(root, entries.iter().map(|e| e.undo.path()));
+    let done = entries.into_iter().zip(outcomes);
+    // What the kernel could have changed along and did not is no change.
+    let shown = done.filter(|(e, o)| !matches!((&e.undo, o), (Undo::Along { .. }, Undone::AlreadyAsBefore)));
+    reverted.steps = shown.map(|(entry, outcome)| step(entry, outcome)).collect();
+    reverted
+}
+
+/// Undoes everything in the journal and leaves it there, for the process that holds the journal and goes on with it.
+pub fn undo_for_holder(root: &Root, journal: &Journal) {
+    let entries: Vec<Entry> = journal.entries().rev().cloned().collect();
+    undo_all(root, &entries, false);
+}
+
+fn undo_all(root: &Root, entries: &[Entry], force: bool) -> Vec<Undone> {
     // Found out beforehand: restoring one value may make the kernel change another.
     let theirs: Vec<Option<String>> =
         entries.iter().map(|e| if force { None } else { set_by_others(root, e) }).collect();
@@ -78,15 +97,7 @@ pub fn revert_but(root: &Root, journal: &mut Journal, force: bool, stays: impl F
             *outcome = undo(entry);
         }
     }
-    let settled: Vec<u64> = entries.iter().zip(&outcomes).filter(|(_, o)| o.settled()).map(|(e, _)| e.seq).collect();
-    let kept = journal.forget(&settled).err().map(|e: JournalError| e.to_string());
-    reverted.stopped = kept;
-    reverted.commands = crate::boot::commands_after(root, entries.iter().map(|e| e.undo.path()));
-    let done = entries.into_iter().zip(outcomes);
-    // What the kernel could have changed along and did not is no change.
-    let shown = done.filter(|(e, o)| !matches!((&e.undo, o), (Undo::Along { .. }, Undone::AlreadyAsBefore)));
-    reverted.steps = shown.map(|(entry, outcome)| step(entry, outcome)).collect();
-    reverted
+    outcomes
 }
 
 fn step(entry: Entry, outcome: Undone) -> Step {

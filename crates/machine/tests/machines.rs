@@ -7,6 +7,7 @@ use ontick_machine::boot::{self, BootFiles};
 use ontick_machine::plan::State;
 use ontick_machine::{
     Finding, Journal, Profile, Remedy, Root, Severity, Target, TuningPlan, apply, check, revert, status,
+    undo_for_holder,
 };
 use ontick_units::CpuList;
 
@@ -165,6 +166,25 @@ fn this_machine_can_be_looked_at() {
     assert!(!check(&facts, &target, &Remedy::to_string).is_empty() && !facts.kernel.release.is_empty());
     assert!(TuningPlan::make(&root, &facts, &target).unwrap().items.len() > 10);
     assert_eq!(facts.environment(None).cpus_online as usize, facts.cpus.online.len());
+}
+
+/// As the guardian of a process does that holds the journal and gets no turn.
+#[test]
+fn what_is_undone_for_the_holder_is_as_before_and_leaves_the_journal_to_it() {
+    for name in MACHINES {
+        let machine = Machine::lay(name);
+        let before = machine.snapshot();
+        let mut journal = Journal::open(&machine.root).unwrap();
+        let plan = machine.plan(Profile::DedicatedCore);
+        assert!(apply(&machine.root, &plan, &mut journal).complete(), "{name}");
+        undo_for_holder(&machine.root, &Journal::read(&machine.root).unwrap());
+        let values = |plan: &TuningPlan| plan.items.iter().map(|item| item.current.clone()).collect::<Vec<_>>();
+        assert_eq!(values(&machine.plan(Profile::DedicatedCore)), values(&plan), "{name}");
+        assert_eq!(Journal::read(&machine.root).unwrap().entries().count(), journal.entries().count(), "{name}");
+        assert!(revert(&machine.root, &mut journal, false).complete(), "{name}");
+        journal.close();
+        pretty(name, before, machine.snapshot());
+    }
 }
 
 /// The whole round on every machine: what was there comes back byte for byte.

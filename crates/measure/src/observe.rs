@@ -54,6 +54,8 @@ pub struct Observer<'a> {
     pub stop: &'a AtomicBool,
     /// Called a few times a second, on the calling thread.
     pub look: &'a mut dyn FnMut(&Live),
+    /// See [`Observer::each_turn`].
+    turn: Option<&'a mut dyn FnMut()>,
     /// Keeps the run safe against a sudden end; see [`Observer::keep_journal`].
     journal: Option<RunJournal>,
     part: Part,
@@ -106,12 +108,24 @@ impl<'a> Observer<'a> {
         Self {
             stop,
             look,
+            turn: None,
             journal: None,
             part: Part { series: 0, from: 0.0, share: 1.0 },
             findings: None,
             facts: Vec::new(),
             notes: Vec::new(),
             failure: None,
+        }
+    }
+
+    /// Calls this on the calling thread as long as that gets its turn, from before recording begins: every 200 ms at least.
+    pub fn each_turn(&mut self, turn: &'a mut dyn FnMut()) {
+        self.turn = Some(turn);
+    }
+
+    fn take_turn(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn();
         }
     }
 
@@ -229,6 +243,7 @@ pub(crate) fn watch(
     while !done() {
         let rest = collectors.iter().map(|collector| collector.rest(began)).min().unwrap_or(LOOK);
         std::thread::sleep(if began.is_some() { LOOK.min(rest) } else { BEFORE });
+        observer.take_turn();
         if !recording.load(Relaxed) {
             continue;
         }
@@ -259,6 +274,7 @@ fn take_first_peaks(collectors: &mut [Collector], first: Part, observer: &mut Ob
     while collectors.iter().any(|collector| !collector.has_few_peaks) && !done() {
         let before = Instant::now();
         std::thread::sleep(HURRIED);
+        observer.take_turn();
         for (n, collector) in collectors.iter_mut().enumerate().filter(|(_, collector)| !collector.has_few_peaks) {
             observer.begin(first.and(n));
             let came = f64::from(collector.look(observer, false));

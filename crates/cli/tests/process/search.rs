@@ -117,6 +117,8 @@ fn what_cannot_be_searched_is_refused_in_a_sentence() {
         (&["sim:a=1", "--smallest", "-1"], "negative"),
         (&["sim:a=1", "--smallest", "0"], "above 0"),
         (&["sim:a=1", "--steal", "0%"], "share above 0%"),
+        (&["sim:a=1", "--undo-after", "200ms"], "1s at least"),
+        (&["--continue", "--undo-after", "9s"], "cannot be used with"),
         (&["sim:a=1", "--out", &place.file("found.toml")], "no settings of this machine"),
         (&["sim:a=1", "--apply"], "no settings of this machine"),
         (&["--continue", "governor"], "cannot be used with"),
@@ -156,8 +158,8 @@ fn a_known_effect_of_the_loop_is_found_here() {
 /// Of this machine's settings, those that any kernel has.
 const KNOBS: [&str; 2] = ["stat-interval", "timer-migration"];
 
-fn started(place: &Place, journal: &str, time: &str) -> Running {
-    let words = [&KNOBS[..], &["--block", "50ms", "--steal", "100%", "--time", time]].concat();
+fn started(place: &Place, journal: &str, more: &[&str]) -> Running {
+    let words = [&KNOBS[..], &["--block", "50ms", "--steal", "100%", "--time", "10min"], more].concat();
     let child = ontick(&place.words(&words, journal)).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     Running(child.expect("the program starts"))
 }
@@ -195,7 +197,7 @@ fn a_killed_search_leaves_the_machine_as_it_was_and_goes_on() {
     let is_as_before = || difference(&as_before.0, &settings()).is_empty();
 
     // The guardian puts back what a killed search had changed.
-    let mut search = started(&place, &journal, "10min");
+    let mut search = started(&place, &journal, &[]);
     wait_for_a_change(&before, &journal, 2);
     kill(&mut search.0);
     wait_until("the guardian", is_as_before);
@@ -218,7 +220,7 @@ fn a_killed_search_leaves_the_machine_as_it_was_and_goes_on() {
 
     // Killed together with its guardian, it is put back by whoever gives it up.
     fs::remove_file(&journal).unwrap();
-    let mut search = started(&place, &journal, "10min");
+    let mut search = started(&place, &journal, &[]);
     wait_for_a_change(&before, &journal, 1);
     let guardian = guardian_of(search.0.id());
     send(guardian, Signal::KILL);
@@ -237,6 +239,173 @@ fn guardian_of(pid: u32) -> u32 {
         fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|words| words.contains("--when-killed"))
     };
     children.split_whitespace().find(is_guardian).expect("a guardian").parse().unwrap()
+}
+
+/// What the watchdog wrote into a journal, as lines.
+fn unusable(journal: &str) -> Vec<String> {
+    let text = fs::read_to_string(journal).unwrap_or_default();
+    text.lines().filter(|line| line.contains("\"step\":\"unusable\"")).map(String::from).collect()
+}
+
+fn skipped(record: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let all = record["search"]["skipped"].as_array().expect("those that were skipped");
+    all.iter().map(|skipped| (text(&skipped["name"]), text(&skipped["why"]))).collect()
+}
+
+#[test]
+fn what_hangs_is_undone_and_the_rest_is_judged() {
+    let place = Place::new();
+    let journal = place.file("j");
+    let known = ["sim:good=3", "sim:stuck=hang", "sim:none=0", "--seed", "1", "--smallest", "0.5"];
+    let words = [&known[..], &["--undo-after", "1s", "--time", "20min", "--json"]].concat();
+    let found = record(&run(&place.words(&words, &journal)));
+    let stuck = [("sim:stuck=hang".to_owned(), "unusable: undone after 1s".to_owned())];
+    assert_eq!(skipped(&found), stuck);
+    let verdict = |name: &str, verdict: &str| (name.to_owned(), verdict.to_owned());
+    assert_eq!(verdicts(&found), [verdict("sim:good=3", "helps"), verdict("sim:none=0", "no-effect")]);
+    assert_eq!(unusable(&journal), ["{\"step\":\"unusable\",\"on\":[1],\"undone_after_ns\":1000000000}"]);
+
+    // It is not tried again.
+    let on = record(&run(&place.words(&["--continue", "--time", "30min", "--json"], &journal)));
+    assert_eq!((skipped(&on), unusable(&journal).len()), (stuck.to_vec(), 1));
+    let text = stdout(&run(&place.words(&["--continue", "--time", "30min"], &journal)));
+    assert!(text.contains("sim:stuck=hang") && text.contains("unusable: undone after 1s"), "{text}");
+}
+
+/// Takes a process every turn without stopping it, as a machine does that has none for it.
+struct Freezer {
+    folder: PathBuf,
+    /// Its file, what freezes and thaws, the file that tells whether it is frozen, and by what.
+    words: [&'static str; 5],
+}
+
+impl Freezer {
+    /// With the process in it, thawed; none where this kernel has no such group, or lets nobody make one.
+    fn of(process: u32) -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+        let of = |mount: &str| -> Option<Self> {
+            let [_, place, kind, options, ..] = mount.split(' ').collect::<Vec<_>>()[..] else { return None };
+            let words = match kind {
+                "cgroup2" => ["cgroup.freeze", "1", "0", "cgroup.events", "frozen 1"],
+                "cgroup" if options.split(',').any(|option| option == "freezer") => {
+                    ["freezer.state", "FROZEN", "THAWED", "freezer.state", "FROZEN"]
+                }
+                _ => return None,
+            };
+            let folder = Path::new(place).join(format!("ontick-test-{process}"));
+            fs::create_dir(&folder).ok()?;
+            let freezer = Self { folder, words };
+            fs::write(freezer.folder.join("cgroup.procs"), process.to_string()).ok()?;
+            freezer.folder.join(words[0]).exists().then_some(freezer)
+        };
+        let found = mounts.lines().find_map(of);
+        if found.is_none() {
+            ontick_skip::skipped!("no process can be frozen here");
+        }
+        found
+    }
+
+    fn freeze(&self) {
+        fs::write(self.folder.join(self.words[0]), self.words[1]).unwrap();
+        let state = || fs::read_to_string(self.folder.join(self.words[3])).unwrap();
+        wait_until("a frozen process", || state().contains(self.words[4]));
+    }
+
+    fn thaw(&self) {
+        fs::write(self.folder.join(self.words[0]), self.words[2]).unwrap();
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        let _ = fs::write(self.folder.join(self.words[0]), self.words[2]);
+        let processes = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
+        processes.lines().filter_map(|process| process.parse().ok()).for_each(|process| send(process, Signal::KILL));
+        wait_until("the group's end", || fs::remove_dir(&self.folder).is_ok());
+    }
+}
+
+/// A search without a turn is what a setting makes of a machine that becomes unusable with it.
+#[test]
+fn a_setting_with_which_the_search_gets_no_turn_is_undone_and_left_out() {
+    let _alone = alone_on_this_machine();
+    if !may_tune() || !nobody_else_tunes() {
+        return;
+    }
+    let as_before = AsBefore(settings());
+    let before = values();
+    let place = Place::new();
+    let [journal, kept] = ["j", "r.json"].map(|name| place.file(name));
+    let is_as_before = || difference(&as_before.0, &settings()).is_empty();
+
+    let mut search = started(&place, &journal, &["--undo-after", "3s", "--record", &kept]);
+    wait_for_a_change(&before, &journal, 2);
+    let Some(freezer) = Freezer::of(search.0.id()) else { return };
+    wait_until("a setting that is changed", || {
+        freezer.freeze();
+        let changed = values() != before;
+        if !changed {
+            freezer.thaw();
+        }
+        changed
+    });
+    wait_until("the watchdog", || values() == before);
+    wait_until("its record", || unusable(&journal).len() == 1);
+    assert!(runs(search.0.id() as i32));
+
+    // With the next turn it goes on without that setting.
+    let lines = || fs::read_to_string(&journal).unwrap().lines().count();
+    let by_then = lines();
+    freezer.thaw();
+    wait_until("more quartets", || lines() > by_then + 2);
+    send(search.0.id(), Signal::INT);
+    assert!(search.0.wait().unwrap().success());
+    assert!(is_as_before(), "{:?}", difference(&as_before.0, &settings()));
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&kept).unwrap()).unwrap();
+    let [(name, why)] = &skipped(&kept)[..] else { panic!("{kept}") };
+    assert!(KNOBS.contains(&name.as_str()) && why == "unusable: undone after 3s", "{name}: {why}");
+    assert!(verdicts(&kept).len() == 1 && verdicts(&kept)[0].0 != *name, "{kept}");
+
+    let on = record(&run(&place.words(&["--continue", "--time", "5s", "--json"], &journal)));
+    assert_eq!((skipped(&on), unusable(&journal).len()), (vec![(name.clone(), why.clone())], 1));
+    assert!(is_as_before(), "{:?}", difference(&as_before.0, &settings()));
+}
+
+/// Whoever stops a search at a terminal stops it on purpose: no setting is to blame.
+#[test]
+fn a_stopped_search_leaves_the_machine_as_it_was_and_blames_no_setting() {
+    let _alone = alone_on_this_machine();
+    if !may_tune() || !nobody_else_tunes() {
+        return;
+    }
+    let as_before = AsBefore(settings());
+    let before = values();
+    let place = Place::new();
+    let journal = place.file("j");
+    let mut search = started(&place, &journal, &["--undo-after", "3s"]);
+    wait_for_a_change(&before, &journal, 2);
+    let pid = search.0.id();
+    let stopped = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap().contains(") T ");
+    wait_until("a setting that is changed", || {
+        send(pid, Signal::STOP);
+        wait_until("a stopped search", stopped);
+        let changed = values() != before;
+        if !changed {
+            send(pid, Signal::CONT);
+        }
+        changed
+    });
+    // The search itself keeps the journal of the settings.
+    wait_until("the guardian", || values() == before);
+    assert!(stopped());
+
+    let lines = fs::read_to_string(&journal).unwrap().lines().count();
+    send(pid, Signal::CONT);
+    wait_for_a_change(&before, &journal, lines + 2);
+    assert_eq!(unusable(&journal), [""; 0]);
+    kill(&mut search.0);
+    wait_until("the guardian", || difference(&as_before.0, &settings()).is_empty());
 }
 
 #[test]

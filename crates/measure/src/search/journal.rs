@@ -24,8 +24,18 @@ enum Record<B> {
         search: B,
     },
     Quartet(Box<Done>),
+    Unusable(Unusable),
     /// The search ended of its own; it may go on with more time.
     End,
+}
+
+/// Candidates that made the machine unusable together, or one that did alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unusable {
+    /// Their numbers, ascending.
+    pub on: Vec<usize>,
+    /// They were undone after this long, in ns.
+    pub undone_after_ns: u64,
 }
 
 /// Why a journal cannot be used.
@@ -66,6 +76,8 @@ pub struct Kept<B> {
     pub search: B,
     /// What was measured.
     pub done: Vec<Done>,
+    /// What cannot be measured.
+    pub unusable: Vec<Unusable>,
     /// Whether the search ended of its own.
     pub ended: bool,
 }
@@ -97,12 +109,13 @@ impl SearchJournal {
         for (line, record) in record_log::read(&bytes, |record: &Record<B>| matches!(record, Record::Begin { .. })) {
             match (record, &mut kept) {
                 (Line::Record(Record::Begin { journal, search }), None) if journal == FORMAT => {
-                    kept = Some(Kept { search, done: Vec::new(), ended: false });
+                    kept = Some(Kept { search, done: Vec::new(), unusable: Vec::new(), ended: false });
                 }
                 (Line::Record(Record::Quartet(done)), Some(kept)) => {
                     kept.ended = false;
                     kept.done.push(*done);
                 }
+                (Line::Record(Record::Unusable(unusable)), Some(kept)) => kept.unusable.push(unusable),
                 (Line::Record(Record::End), Some(kept)) => kept.ended = true,
                 (Line::CutOff, Some(_)) => {}
                 (Line::Unreadable, Some(_)) => return Err(SearchJournalError::Damaged { path: path.into(), line }),
@@ -130,6 +143,11 @@ impl SearchJournal {
     /// Adds a quartet; it is on the disk when this returns.
     pub fn add(&mut self, done: &Done) -> Result<(), SearchJournalError> {
         self.append::<()>(&Record::Quartet(Box::new(done.clone())))
+    }
+
+    /// Adds what cannot be measured.
+    pub fn add_unusable(&mut self, unusable: &Unusable) -> Result<(), SearchJournalError> {
+        self.append::<()>(&Record::Unusable(unusable.clone()))
     }
 
     /// The search ended of its own.
@@ -180,6 +198,9 @@ mod tests {
         let path = folder.path().join("j");
         let mut journal = SearchJournal::create(&path, "asked").unwrap();
         (0..3).for_each(|n| journal.add(&done(n)).unwrap());
+        let unusable = Unusable { on: vec![0, 2], undone_after_ns: 5 };
+        journal.add_unusable(&unusable).unwrap();
+        assert_eq!(read(&path).unusable, [unusable]);
         journal.end().unwrap();
         let whole = std::fs::read(&path).unwrap();
         assert_eq!((read(&path).done.len(), read(&path).ended), (3, true));

@@ -12,7 +12,7 @@ mod stages;
 mod tests;
 mod track;
 
-pub use journal::{Kept, SearchJournal, SearchJournalError};
+pub use journal::{Kept, SearchJournal, SearchJournalError, Unusable};
 use ontick_record::Series;
 pub use ontick_record::search::{Block, Judge};
 pub use quartet::{Comparison, Done, Quartet};
@@ -23,8 +23,19 @@ pub trait Bench {
     /// Why a block could not be measured.
     type Error;
 
-    /// One block with these candidates on, and no other. `None` where the search is to end before it is measured.
-    fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Self::Error>;
+    /// One block with these candidates on, and no other.
+    fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error>;
+}
+
+/// What became of a block that was to be measured.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attempt {
+    /// It was measured.
+    Measured(Block),
+    /// What was on was undone, so that it says nothing: the process was stopped, or could not run.
+    Undone(Option<Unusable>),
+    /// The search is to end before it is measured.
+    Ended,
 }
 
 /// What of a series counts, which was measured for so long on one of this many CPUs.
@@ -41,18 +52,23 @@ pub fn block_of(series: &Series, limit_ns: u64, length_ns: u64, cpus: usize) -> 
     }
 }
 
-/// Measures quartets until the race is over or the bench ends it. Each is handed to `keep` before it counts.
+/// Measures quartets until the race is over or the bench ends it. Each is handed to `keep` before it counts. One of which a
+/// block was undone is measured again, or left out with what made the machine unusable.
 pub fn run<B: Bench>(
     race: &mut Race,
     bench: &mut B,
     mut keep: impl FnMut(&Done, &Race) -> Result<(), B::Error>,
 ) -> Result<(), B::Error> {
-    while let Some(quartet) = race.next() {
+    'quartets: while let Some(quartet) = race.next() {
         let mut blocks = [Block::default(); 4];
         for (block, trial) in blocks.iter_mut().zip(quartet.order()) {
             match bench.block(quartet.comparison.on(trial))? {
-                Some(measured) => *block = measured,
-                None => return Ok(()),
+                Attempt::Measured(measured) => *block = measured,
+                Attempt::Undone(unusable) => {
+                    unusable.into_iter().for_each(|unusable| race.exclude(unusable));
+                    continue 'quartets;
+                }
+                Attempt::Ended => return Ok(()),
             }
         }
         let done = Done { quartet, blocks };

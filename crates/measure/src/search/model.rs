@@ -6,7 +6,7 @@
 use ontick_record::search::Block;
 use ontick_record::tail::simulation::Random;
 
-use super::Bench;
+use super::{Attempt, Bench};
 
 /// A machine whose settings do what is said of them.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl Model {
 impl Bench for Model {
     type Error = std::convert::Infallible;
 
-    fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Self::Error> {
-        Ok(Some(self.measure(on)))
+    fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error> {
+        Ok(Attempt::Measured(self.measure(on)))
     }
 }

@@ -1,9 +1,11 @@
 //! The race: which quartet comes next, and what all of them come to.
 
 use ontick_record::compare;
-use ontick_record::search::{Effect, Judge, Search, Verdict};
+use ontick_record::search::{Effect, Judge, Search, Skipped, Verdict};
 use ontick_record::tail::simulation::Random;
+use ontick_units::exact;
 
+use super::journal::Unusable;
 use super::quartet::{Comparison, Done, Quartet};
 use super::track::{Rule, Track};
 
@@ -50,13 +52,14 @@ pub struct Race {
     set_aside: u64,
     /// What was judged of each block without any candidate.
     base: Vec<f64>,
+    unusable: Vec<Unusable>,
 }
 
 impl Race {
     /// Begins.
     pub fn new(plan: Plan) -> Self {
         let tracks = (0..plan.candidates.len()).map(|n| Track::new(Comparison::of(vec![n]))).collect();
-        Self { plan, tracks, spent_ns: 0, quartets: 0, set_aside: 0, base: Vec::new() }
+        Self { plan, tracks, spent_ns: 0, quartets: 0, set_aside: 0, base: Vec::new(), unusable: Vec::new() }
     }
 
     /// The plan.
@@ -74,10 +77,23 @@ impl Race {
         self.quartets
     }
 
+    /// Measures no block any more in which all of these are on.
+    pub fn exclude(&mut self, unusable: Unusable) {
+        self.unusable.push(unusable);
+    }
+
+    /// Whether blocks with these candidates are not to be measured.
+    pub(super) fn is_unusable(&self, on: &[usize]) -> bool {
+        self.unusable.iter().any(|unusable| unusable.on.iter().all(|n| on.contains(n)))
+    }
+
     /// The candidates, and how many of them are settled.
     pub fn settled(&self) -> (usize, usize) {
         let alone = self.tracks.iter().filter(|track| track.comparison.is_alone());
-        (self.plan.candidates.len(), alone.filter(|track| track.settled.is_some()).count())
+        (
+            self.plan.candidates.len(),
+            alone.filter(|track| track.settled.is_some() || self.is_unusable(&track.comparison.trial)).count(),
+        )
     }
 
     /// The quartet that comes next; `None` where all is settled or the time is over.
@@ -122,7 +138,7 @@ impl Race {
         let mut effects: Vec<Effect> = self
             .tracks
             .iter()
-            .filter(|t| t.comparison.is_alone())
+            .filter(|t| t.comparison.is_alone() && !self.is_unusable(&t.comparison.trial))
             .map(|t| self.effect(t, name(t.comparison.trial[0])))
             .collect();
         let rank = |effect: &Effect| (effect.verdict != Verdict::Helps, effect.verdict == Verdict::Hurts);
@@ -150,7 +166,7 @@ impl Race {
             steal_limit: plan.steal_limit,
             base: compare::paired(self.base.iter().copied()).map(|all| self.figure(all.median)),
             effects,
-            skipped: Vec::new(),
+            skipped: self.unusable.iter().map(|unusable| skipped(unusable, joined(&unusable.on))).collect(),
             set: set.into_iter().map(name).collect(),
             together: whole.map(|track| self.effect(track, joined(&track.comparison.trial))),
             members: members.into_iter().map(|(member, track)| self.effect(track, name(member))).collect(),
@@ -205,4 +221,8 @@ impl Race {
     pub(super) fn random(&self, number: u64) -> Random {
         Random(self.plan.seed ^ number.wrapping_mul(0xd134_2543_de82_ef95))
     }
+}
+
+fn skipped(unusable: &Unusable, name: String) -> Skipped {
+    Skipped { name, why: format!("unusable: undone after {}", exact(unusable.undone_after_ns)) }
 }

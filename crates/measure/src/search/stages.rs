@@ -29,7 +29,8 @@ impl Race {
 
     /// An open candidate: all have a turn in each round, in an order by chance.
     fn open(&self) -> Option<Comparison> {
-        let alone = self.tracks.iter().filter(|track| track.comparison.is_alone() && track.settled.is_none());
+        let is_open = |track: &&Track| track.settled.is_none() && !self.is_unusable(&track.comparison.trial);
+        let alone = self.tracks.iter().filter(|track| track.comparison.is_alone()).filter(is_open);
         let turn = |track: &&Track| {
             let number = ((track.quartets() as u64 + 1) << 32) + track.comparison.trial[0] as u64;
             (track.quartets(), self.random(number).uniform().to_bits())
@@ -37,7 +38,8 @@ impl Race {
         alone.min_by_key(turn).map(|track| track.comparison.clone())
     }
 
-    /// Candidates that help and can be set together, the least gain first.
+    /// Candidates that help and can be set together, the least gain first. Where some of them cannot be used together, the
+    /// best alone: which of them could be is not known.
     fn helping(&self) -> Vec<usize> {
         let helps = |track: &&Track| track.comparison.is_alone() && track.settled == Some(Verdict::Helps);
         let mut helping: Vec<(f64, usize)> = self
@@ -45,10 +47,14 @@ impl Race {
             .iter()
             .filter(helps)
             .map(|track| (track.middle(), track.comparison.trial[0]))
-            .filter(|(_, n)| self.plan.candidates[*n].combines)
+            .filter(|(_, n)| self.plan.candidates[*n].combines && !self.is_unusable(&[*n]))
             .collect();
         helping.sort_by(|a, b| a.0.total_cmp(&b.0));
-        helping.into_iter().map(|(_, n)| n).collect()
+        let helping: Vec<usize> = helping.into_iter().map(|(_, n)| n).collect();
+        match self.is_unusable(&helping) {
+            true => helping.last().copied().into_iter().collect(),
+            false => helping,
+        }
     }
 
     /// The time of candidates alone, and of sets, in ns.

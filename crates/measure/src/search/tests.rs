@@ -97,7 +97,7 @@ struct Redundant(Model);
 impl Bench for Redundant {
     type Error = std::convert::Infallible;
 
-    fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Self::Error> {
+    fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error> {
         // The first stands for both.
         let mut on = on.to_vec();
         if on.contains(&0) {
@@ -172,10 +172,13 @@ fn disturbed_quartets_are_set_aside() {
     struct Stolen(Model, u64);
     impl Bench for Stolen {
         type Error = std::convert::Infallible;
-        fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Self::Error> {
+        fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error> {
             self.1 += 1;
             let steal = if self.1 % 2 == 0 { 0.3 } else { 0.0 };
-            Ok(self.0.block(on)?.map(|block| Block { steal, ..block }))
+            match self.0.block(on)? {
+                Attempt::Measured(block) => Ok(Attempt::Measured(Block { steal, ..block })),
+                other => Ok(other),
+            }
         }
     }
     let mut race = Race::new(plan(1, 2, 4));
@@ -184,4 +187,72 @@ fn disturbed_quartets_are_set_aside() {
     assert!(result.set_aside == result.quartets && result.quartets > 10);
     assert_eq!((result.effects[0].verdict, result.effects[0].quartets), (Verdict::Unsettled, 0));
     assert!(result.effects[0].gain_of_all > Some(1.0));
+}
+
+/// A machine that cannot be used while all of some candidates are on.
+struct Hanging {
+    model: Model,
+    together: Vec<usize>,
+    hung: u32,
+}
+
+impl Bench for Hanging {
+    type Error = std::convert::Infallible;
+
+    fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error> {
+        if self.together.iter().all(|n| on.contains(n)) {
+            self.hung += 1;
+            return Ok(Attempt::Undone(Some(Unusable { on: on.to_vec(), undone_after_ns: 30_000_000_000 })));
+        }
+        self.model.block(on)
+    }
+}
+
+fn searched_hanging(effects: &[f64], together: &[usize]) -> (Race, u32) {
+    let mut race = Race::new(plan(effects.len(), 20, 5));
+    let model = Model::new(effects.to_vec(), 500_000_000, 1_000_000, 5);
+    let mut bench = Hanging { model, together: together.to_vec(), hung: 0 };
+    let Ok(()) = run(&mut race, &mut bench, |_, _| Ok(()));
+    (race, bench.hung)
+}
+
+#[test]
+fn what_makes_the_machine_unusable_is_tried_once_and_the_rest_is_judged() {
+    let (race, hung) = searched_hanging(&[2.0, 3.0, 1.8, 0.0], &[1]);
+    let result = race.result();
+    assert_eq!((hung, result.set), (1, vec!["k0".to_owned(), "k2".to_owned()]));
+    assert_eq!(result.effects.len(), 3);
+    assert!(result.effects.iter().all(|effect| effect.name != "k1" && effect.verdict != Verdict::Unsettled));
+    let skipped: Vec<String> = result.skipped.iter().map(|of| format!("{}: {}", of.name, of.why)).collect();
+    assert_eq!(skipped, ["k1: unusable: undone after 30s"]);
+    assert_eq!(race.settled(), (4, 4));
+}
+
+#[test]
+fn of_a_set_that_makes_the_machine_unusable_the_best_member_remains() {
+    let (race, hung) = searched_hanging(&[2.0, 3.0, 1.8], &[0, 1]);
+    let result = race.result();
+    assert_eq!((hung, result.set.clone()), (1, vec!["k1".to_owned()]));
+    assert!(result.together.is_none() && result.members.is_empty());
+    assert_eq!(result.that(Verdict::Helps).count(), 3);
+    assert_eq!(result.skipped[0].name, "k0 + k1 + k2");
+}
+
+/// A quartet in whose midst the process was stopped is measured again.
+#[test]
+fn a_quartet_that_was_undone_without_a_reason_of_its_own_is_measured_again() {
+    struct Stopped(Model, u32);
+    impl Bench for Stopped {
+        type Error = std::convert::Infallible;
+        fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error> {
+            self.1 += 1;
+            if self.1 == 7 { Ok(Attempt::Undone(None)) } else { self.0.block(on) }
+        }
+    }
+    let mut race = Race::new(plan(1, 2, 4));
+    let mut bench = Stopped(Model::new(vec![3.0], 500_000_000, 1_000_000, 4), 0);
+    let Ok(()) = run(&mut race, &mut bench, |_, _| Ok(()));
+    // The two blocks before it in its quartet are lost, and itself.
+    assert_eq!(u64::from(bench.1), race.quartets() * 4 + 3);
+    assert!(race.result().skipped.is_empty());
 }

@@ -48,7 +48,7 @@ pub struct Search {
     pub base: Option<f64>,
     /// Each candidate alone against the base, the best first.
     pub effects: Vec<Effect>,
-    /// Candidates that could not be tried.
+    /// Candidates that could not be tried, or that made the machine unusable.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
     /// The candidates that help and are set together.
@@ -100,7 +100,7 @@ pub enum Verdict {
     Unsettled,
 }
 
-/// A candidate that could not be tried here.
+/// A candidate that could not be judged here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Skipped {
     /// The candidate.

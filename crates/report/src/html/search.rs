@@ -49,7 +49,7 @@ pub(super) fn all(body: &mut Markup, run: &Run) {
     }
     body.close().close().close();
     if !of.skipped.is_empty() {
-        body.leaf("h3", &[], "Not tried").open("dl", &[("class", &"about")]);
+        body.leaf("h3", &[], "Not judged").open("dl", &[("class", &"about")]);
         for skipped in &of.skipped {
             body.leaf("dt", &[], &skipped.name).leaf("dd", &[], &skipped.why);
         }

@@ -1,4 +1,4 @@
-//! The table of a search: a row for each candidate, then the set and its members, then what could not be tried.
+//! The table of a search: a row for each candidate, then the set and its members, then what could not be judged.
 
 use ontick_record::search::{Effect, Search, Verdict};
 
@@ -25,9 +25,9 @@ pub(super) fn table(of: &Search, style: &Style) -> String {
         }
     }
     if !of.skipped.is_empty() {
-        text.push_str("\n  not tried\n");
+        text.push_str("\n  not judged\n");
         for skipped in &of.skipped {
-            let name = format!("  {:<label$}", printable(&skipped.name));
+            let name = format!("  {:<width$} ", printable(&skipped.name), width = label - 1);
             text.push_str(&hanging(&name, &name, &printable(&skipped.why), style.width));
         }
     }
@@ -62,6 +62,7 @@ pub(super) fn below(of: &Search, style: &Style) -> String {
 mod tests {
     use super::*;
     use crate::search::tests::search;
+    use ontick_record::search::Skipped;
 
     #[test]
     fn each_candidate_has_a_row_and_what_was_skipped_its_reason() {
@@ -71,5 +72,8 @@ mod tests {
         assert!(text.contains("together: helps") && text.contains("adds at most +0.08: left out"), "{text}");
         assert!(text.contains("  boost         this machine does not have it"), "{text}");
         assert!(rows.iter().all(|row| row.chars().count() <= 80), "{text}");
+        let long = Skipped { name: "longer-than-all-others".into(), why: "unusable".into() };
+        let text = table(&Search { skipped: vec![long], ..search() }, &Style::default());
+        assert!(text.contains("  longer-than-all-others unusable"), "{text}");
     }
 }

@@ -1,7 +1,8 @@
 //! A program that guards another one.
 
 use std::io::{self, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Instant;
 
 /// What the guarded process says when nothing is left to do.
 const SETTLED: &str = ".";
@@ -10,27 +11,30 @@ const SETTLED: &str = ".";
 #[derive(Debug)]
 pub struct Guardian {
     child: Child,
+    pub(super) replies: ChildStdout,
+    pub(super) last_sign: Instant,
 }
 
 impl Guardian {
-    /// Starts the program, which must call [`wait`]; returns once it is in a session of its own, where neither Ctrl-C
+    /// Starts the program, which must call [`wait`] or [`watch`](super::watch); returns once it is in a session of its own, where neither Ctrl-C
     /// nor the end of a terminal reaches it.
     pub fn start(command: &mut Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut word = [0];
-        let ready = child.stdout.take().expect("it is piped").read_exact(&mut word);
-        if let Err(error) = ready {
+        let mut replies = child.stdout.take().expect("it is piped");
+        if let Err(error) = replies.read_exact(&mut word) {
             // It ended, or will now that its pipe does.
             child.stdin.take();
             let _ = child.wait();
             return Err(error);
         }
-        Ok(Self { child })
+        Ok(Self { child, replies, last_sign: Instant::now() })
     }
 
     /// Nothing is left to guard: it ends without acting.
     pub fn settle(mut self) {
         self.say(SETTLED);
+        self.child.stdin.take();
         let _ = self.child.wait();
     }
 
@@ -39,9 +43,10 @@ impl Guardian {
         self.say(word);
     }
 
-    fn say(&mut self, word: &str) {
-        if let Some(mut pipe) = self.child.stdin.take() {
-            let _ = pipe.write_all(word.as_bytes());
+    /// A guardian that was killed hears nothing.
+    pub(super) fn say(&mut self, words: &str) {
+        if let Some(pipe) = &mut self.child.stdin {
+            let _ = pipe.write_all(words.as_bytes());
         }
     }
 }
@@ -57,18 +62,30 @@ pub enum Word {
     Left(String),
 }
 
+impl Word {
+    /// The last that was said before the pipe ended.
+    pub(super) fn ended(said: &[u8]) -> Self {
+        match said {
+            _ if said == SETTLED.as_bytes() => Self::Settled,
+            [] => Self::Killed,
+            _ => Self::Left(String::from_utf8_lossy(said).into_owned()),
+        }
+    }
+}
+
 /// What the guardian's program does first: waits on its standard input for the process that it guards to end, or to speak.
 pub fn wait() -> Word {
+    begin();
+    let mut said = Vec::new();
+    let _ = io::stdin().read_to_end(&mut said);
+    Word::ended(&said)
+}
+
+/// Lets the guarded process go on.
+pub(super) fn begin() {
     // The end of a terminal or of an SSH connection is the guarded process's alone.
     let _ = rustix::process::setsid();
     let _ = io::stdout().write_all(b".").and_then(|()| io::stdout().flush());
-    let mut said = String::new();
-    let _ = io::stdin().read_to_string(&mut said);
-    match said.as_str() {
-        SETTLED => Word::Settled,
-        "" => Word::Killed,
-        _ => Word::Left(said),
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use ontick_machine::boot::{self, CommandOutcome};
 use ontick_machine::{Journal, Reverted, revert};
 use serde::Serialize;
 
+use super::search::watchdog;
 use super::{print_json, render};
 use crate::commands::switch;
 use crate::failure::{Failure, Outcome};
@@ -24,6 +25,8 @@ pub struct Revert {
     /// Waits on standard input for the command that it guards to end
     #[arg(long, hide = true)]
     when_killed: bool,
+    #[command(flatten)]
+    watchdog: watchdog::GuardianFlags,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -42,7 +45,7 @@ struct Undone<'a> {
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
         if self.when_killed {
-            return temporary_settings::guard();
+            return self.watchdog.guard().unwrap_or_else(temporary_settings::guard);
         }
         let root = self.root.open_to_change("tune revert")?;
         let mut journal = Journal::open(&root)?;

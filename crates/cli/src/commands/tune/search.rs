@@ -4,7 +4,9 @@ mod asked;
 mod bench;
 mod candidates;
 mod found;
+mod modelled;
 mod searching;
+pub mod watchdog;
 
 use std::path::PathBuf;
 
@@ -20,13 +22,13 @@ use crate::flags::{self, PictureFlags, TargetFlags};
 ///
 /// Each candidate is measured against the machine as it is, in quartets of interleaved blocks (base, candidate, candidate,
 /// base, or the other way round, by a coin). Those that are clearly useless are given up early. Those that help are then
-/// measured together, and each is taken out of the set once. All is put back, also if the search is killed, and a search
-/// that was killed or ended with Ctrl-C goes on with --continue.
+/// measured together, and each is taken out of the set once. All is put back, also if the search is killed or if a candidate
+/// makes the machine unusable, and a search that was killed or ended with Ctrl-C goes on with --continue.
 ///
 /// Kernel arguments and boot files are not searched: they need restarts.
 #[derive(Args)]
 #[command(
-    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE margin=TIME phase=TIME cpu=N\n                            of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
+    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE margin=TIME phase=TIME cpu=N\n                            of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n  sim:NAME=hang             one with which the search gets no turn\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
 )]
 pub struct Search {
     /// What is tried [default: knobs]
@@ -68,13 +70,16 @@ pub struct Search {
     /// Seed of the order of blocks [default: by chance; the result states it]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Undo a candidate with which the search gets no turn for so long, and go on without it
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = watchdog::undo_after)]
+    undo_after: u64,
     /// Keep what was measured in this file, from which --continue goes on
     #[arg(long, value_name = "FILE", default_value = "ontick-search.journal")]
     journal: PathBuf,
     /// Go on with the search of the journal, by its options
     #[arg(
         long = "continue",
-        conflicts_with_all = ["candidates", "judge", "limit", "smallest", "interval", "method", "policy", "block", "load", "steal", "seed", "cpu", "profile"]
+        conflicts_with_all = ["candidates", "judge", "limit", "smallest", "interval", "method", "policy", "block", "load", "steal", "seed", "undo_after", "cpu", "profile"]
     )]
     goes_on: bool,
     /// Put back what a killed search left, remove the journal, and end

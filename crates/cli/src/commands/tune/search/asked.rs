@@ -46,6 +46,7 @@ pub struct Asked {
     pub load: String,
     pub steal: f64,
     pub seed: u64,
+    pub undo_after_ns: u64,
     pub phase_ns: Option<u64>,
     /// The machine's settings that the candidates change, as they were: file and value.
     pub base: BTreeMap<String, String>,
@@ -83,6 +84,7 @@ impl Asked {
             load: flags.load.to_string(),
             steal: flags.steal,
             seed: flags.seed.unwrap_or_else(seed),
+            undo_after_ns: flags.undo_after,
             phase_ns: None,
             base: BTreeMap::new(),
         };

@@ -1,13 +1,14 @@
 //! This machine as a bench: puts settings on, measures a block, puts all back.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ontick_machine::apply::Outcome;
 use ontick_machine::plan::State;
 use ontick_machine::{Facts, Root, Target, TuningPlan, apply};
-use ontick_measure::search::{Bench, Block, block_of};
+use ontick_measure::search::{Attempt, Bench, Block, block_of};
 use ontick_measure::timer::{self, Job};
 use ontick_measure::{Length, Limits, Live, Method, Observer, Placement};
 use ontick_record::search::Skipped;
@@ -15,6 +16,7 @@ use ontick_units::exact;
 
 use super::asked::Asked;
 use super::candidates::Candidate;
+use super::watchdog::{GuardianFlags, Watchdog};
 use crate::failure::Failure;
 use crate::temporary_settings::TemporarySettings;
 
@@ -26,6 +28,7 @@ pub struct Machine<'a> {
     facts: Facts,
     target: Target,
     settings: TemporarySettings,
+    watchdog: Watchdog,
     candidates: Vec<Candidate>,
     /// Knobs that are on.
     on: Vec<&'static str>,
@@ -36,12 +39,20 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Begins with the machine as it is.
-    pub fn new(target: Target, facts: Facts, asked: Asked, stop: &'a AtomicBool) -> Result<Self, Failure> {
+    /// Begins with the machine as it is; what has to be undone is written into the search's journal.
+    pub fn new(
+        target: Target,
+        facts: Facts,
+        asked: Asked,
+        journal: &Path,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, Failure> {
         let (job, placement) = asked.job()?;
         placement.check()?;
-        let settings = TemporarySettings::begin()?;
-        Ok(Self { facts, target, settings, candidates: Vec::new(), on: Vec::new(), job, placement, asked, stop })
+        let settings = TemporarySettings::begin_with(&GuardianFlags::of(asked.undo_after_ns, journal, false))?;
+        let watchdog = Watchdog::new(asked.undo_after_ns);
+        let (candidates, on) = (Vec::new(), Vec::new());
+        Ok(Self { facts, target, settings, watchdog, candidates, on, job, placement, asked, stop })
     }
 
     fn plan(&self, knobs: &[&'static str]) -> Result<TuningPlan, Failure> {
@@ -101,6 +112,7 @@ impl<'a> Machine<'a> {
         if plan.changes().next().is_none() {
             return Ok(Some(nothing_to_change(&plan)));
         }
+        self.watchdog.try_out(self.settings.guardian(), true);
         let applied = apply(&Root::live(), &plan, self.settings.journal());
         let done = applied.changes.iter().filter(|change| change.outcome == Outcome::Done).count();
         let why = applied.changes.iter().find_map(|change| match &change.outcome {
@@ -109,9 +121,10 @@ impl<'a> Machine<'a> {
             Outcome::Done => None,
         });
         self.settings.put_back_now()?;
+        let unusable = self.watchdog.try_out(self.settings.guardian(), false);
         match applied.stopped {
             Some(why) => Err(Failure::new(why)),
-            None => Ok(why.filter(|_| done == 0)),
+            None => Ok(unusable.or(why.filter(|_| done == 0))),
         }
     }
 
@@ -142,6 +155,16 @@ impl<'a> Machine<'a> {
         }
         std::thread::sleep(SETTLE);
         Ok(())
+    }
+
+    /// Tells the watchdog what is on from here on. Where it undid what was on before, the machine is put in order.
+    fn announce(&mut self, on: &[usize]) -> Result<Option<Attempt>, Failure> {
+        let undone = self.watchdog.announce(self.settings.guardian(), on);
+        if undone.is_some() {
+            self.settings.put_back_now()?;
+            self.on.clear();
+        }
+        Ok(undone)
     }
 
     /// Puts everything back; fails if any setting is not as it was.
@@ -181,19 +204,32 @@ fn nothing_to_change(plan: &TuningPlan) -> String {
 impl Bench for Machine<'_> {
     type Error = Failure;
 
-    fn block(&mut self, on: &[usize]) -> Result<Option<Block>, Failure> {
+    fn block(&mut self, on: &[usize]) -> Result<Attempt, Failure> {
         let began = Instant::now();
+        // What is on is watched from before it is set until it is put back.
+        if on.is_empty() {
+            self.switch(on)?;
+        }
+        if let Some(undone) = self.announce(on)? {
+            return Ok(undone);
+        }
         self.switch(on)?;
         let (mut job, mut placement) = (self.job, self.placement);
         on.iter().for_each(|n| self.candidates[*n].put_into(&mut job, &mut placement));
         let limits = Limits::new(Length::Duration(self.asked.block_ns));
         let mut look = |_: &Live| {};
         let mut observer = Observer::new(self.stop, &mut look);
+        let guardian = self.settings.guardian();
+        let mut sign = || guardian.sign_of_life();
+        observer.each_turn(&mut sign);
         let series = timer::measure("block", job, placement, limits, &mut observer)?;
         if observer.stopped() {
-            return Ok(None);
+            return Ok(Attempt::Ended);
+        }
+        if let Some(undone) = self.announce(on)? {
+            return Ok(undone);
         }
         let block = block_of(&series, self.asked.limit_ns, self.asked.block_ns, Asked::cpus_online());
-        Ok(Some(Block { took_ns: began.elapsed().as_nanos() as u64, ..block }))
+        Ok(Attempt::Measured(Block { took_ns: began.elapsed().as_nanos() as u64, ..block }))
     }
 }

@@ -34,6 +34,8 @@ pub enum Candidate {
     Cpu(u32),
     /// One of a modelled machine, and the points that it gains.
     Simulated(String, f64),
+    /// One of a modelled machine that takes the search every turn until it is undone.
+    Hang(String),
 }
 
 impl FromStr for Candidate {
@@ -42,10 +44,15 @@ impl FromStr for Candidate {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(simulated) = text.strip_prefix("sim:") {
             let (name, points) = simulated.split_once('=').unwrap_or((simulated, ""));
+            if points == "hang" && !name.is_empty() {
+                return Ok(Self::Hang(name.into()));
+            }
             let points = points.parse::<f64>().ok().filter(|points| points.abs() <= 100.0);
             return match points.filter(|_| !name.is_empty()) {
                 Some(points) => Ok(Self::Simulated(name.into(), points)),
-                None => Err(format!("\"{text}\": write sim:NAME=POINTS, the points from -100 to 100 that it gains")),
+                None => Err(format!(
+                    "\"{text}\": write sim:NAME=POINTS, the points from -100 to 100 that it gains, or sim:NAME=hang"
+                )),
             };
         }
         let wrong = |error: String| format!("\"{text}\": {error}");
@@ -75,6 +82,7 @@ impl fmt::Display for Candidate {
             Self::Margin(ns) => write!(f, "margin={}", exact(*ns)),
             Self::Phase(ns) => write!(f, "phase={}", exact(*ns)),
             Self::Cpu(cpu) => write!(f, "cpu={cpu}"),
+            Self::Hang(name) => write!(f, "sim:{name}=hang"),
             Self::Simulated(name, points) => write!(f, "sim:{name}={points}"),
         }
     }
@@ -82,7 +90,7 @@ impl fmt::Display for Candidate {
 
 impl Candidate {
     pub fn is_simulated(&self) -> bool {
-        matches!(self, Self::Simulated(..))
+        matches!(self, Self::Simulated(..) | Self::Hang(_))
     }
 
     /// The knob, where it is one.
@@ -98,7 +106,7 @@ impl Candidate {
     pub fn combines(&self, all: &[Self]) -> bool {
         let same = |other: &&Self| std::mem::discriminant(*other) == std::mem::discriminant(self);
         match self {
-            Self::Knob(_) | Self::Simulated(..) => true,
+            Self::Knob(_) | Self::Simulated(..) | Self::Hang(_) => true,
             Self::Cpu(_) => false,
             Self::Wait(_) | Self::Duty(_) | Self::Margin(_) | Self::Phase(_) => all.iter().filter(same).count() == 1,
         }
@@ -112,7 +120,7 @@ impl Candidate {
             Self::Margin(ns) => job.margin_ns = Some(*ns),
             Self::Phase(ns) => job.phase = Phase::Fixed(*ns),
             Self::Cpu(cpu) => placement.cpu = Some(*cpu),
-            Self::Knob(_) | Self::Simulated(..) => {}
+            Self::Knob(_) | Self::Simulated(..) | Self::Hang(_) => {}
         }
     }
 }
@@ -167,9 +175,17 @@ mod tests {
 
     #[test]
     fn candidates_read_back() {
-        for text in
-            ["governor", "wait=spin", "duty=50%", "margin=40us", "phase=100us", "cpu=3", "sim:good=2", "sim:bad=-0.5"]
-        {
+        for text in [
+            "governor",
+            "wait=spin",
+            "duty=50%",
+            "margin=40us",
+            "phase=100us",
+            "cpu=3",
+            "sim:good=2",
+            "sim:bad=-0.5",
+            "sim:x=hang",
+        ] {
             assert_eq!(text.parse::<Candidate>().unwrap().to_string(), text);
         }
         for (text, part) in [
@@ -183,6 +199,7 @@ mod tests {
             ("sim:x", "sim:NAME=POINTS"),
             ("sim:=1", "sim:NAME=POINTS"),
             ("sim:x=NaN", "sim:NAME=POINTS"),
+            ("sim:=hang", "sim:NAME=POINTS"),
         ] {
             let error = text.parse::<Candidate>().unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

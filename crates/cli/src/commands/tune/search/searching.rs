@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ontick_machine::{Facts, Profile, Root, Target};
-use ontick_measure::search::model::Model;
-use ontick_measure::search::{self, Bench, Done, Race, SearchJournal, SearchJournalError};
+use ontick_measure::search::{self, Bench, Done, Race, SearchJournal, SearchJournalError, Unusable};
 use ontick_measure::{document, timer};
 use ontick_record::{Measurement as Kind, Run, date};
 use ontick_rt::phase;
@@ -15,6 +14,7 @@ use ontick_units::CpuList;
 use super::asked::Asked;
 use super::bench::{Machine, differs};
 use super::candidates::Candidate;
+use super::modelled::Modelled;
 use super::{Search, found};
 use crate::commands::measuring::announce_time;
 use crate::failure::{Failure, Outcome};
@@ -46,7 +46,8 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
     for done in std::mem::take(&mut prepared.done) {
         race.add(done);
     }
-    let ended = measure(&mut prepared, &mut race, &stop);
+    std::mem::take(&mut prepared.unusable).into_iter().for_each(|unusable| race.exclude(unusable));
+    let ended = measure(&mut prepared, &mut race, &flags.journal, &stop);
     // Whatever became of it, the machine is put back first.
     let restored = match prepared.machine.take() {
         Some(machine) => machine.restore(),
@@ -106,6 +107,7 @@ struct Prepared<'a> {
     candidates: Vec<Candidate>,
     /// What was measured before.
     done: Vec<Done>,
+    unusable: Vec<Unusable>,
     journal: SearchJournal,
     /// This machine; none of a modelled one.
     machine: Option<Machine<'a>>,
@@ -128,7 +130,7 @@ impl<'a> Prepared<'a> {
             }
             let (asked, candidates) = Asked::of(flags, Profile::DedicatedCore, 0, &CpuList::one(0))?;
             let journal = begin_journal(&flags.journal, &asked)?;
-            return Ok(Self { asked, candidates, done: Vec::new(), journal, machine: None, here: None });
+            return Ok(Self::first(asked, candidates, journal, None, None));
         }
         let root = Root::live();
         let facts = Facts::gather(&root);
@@ -138,7 +140,7 @@ impl<'a> Prepared<'a> {
         needs_root(&root, "tune search")?;
         asked.load()?.check()?;
         put_back_abandoned()?;
-        let mut machine = Machine::new(target.clone(), facts.clone(), asked.clone(), stop)?;
+        let mut machine = Machine::new(target.clone(), facts.clone(), asked.clone(), &flags.journal, stop)?;
         asked.base = machine.base(&candidates)?;
         let (candidates, skipped) = machine.try_out(candidates)?;
         if candidates.is_empty() {
@@ -153,7 +155,18 @@ impl<'a> Prepared<'a> {
         }
         machine.measure(candidates.clone(), asked.clone())?;
         let journal = begin_journal(&flags.journal, &asked)?;
-        Ok(Self { asked, candidates, done: Vec::new(), journal, machine: Some(machine), here: Some((facts, target)) })
+        Ok(Self::first(asked, candidates, journal, Some(machine), Some((facts, target))))
+    }
+
+    /// Of a search that begins.
+    fn first(
+        asked: Asked,
+        candidates: Vec<Candidate>,
+        journal: SearchJournal,
+        machine: Option<Machine<'a>>,
+        here: Option<(Facts, Target)>,
+    ) -> Self {
+        Self { asked, candidates, done: Vec::new(), unusable: Vec::new(), journal, machine, here }
     }
 
     fn again(flags: &Search, stop: &'a AtomicBool) -> Result<Self, Failure> {
@@ -162,10 +175,10 @@ impl<'a> Prepared<'a> {
         asked.time_ns = flags.time.unwrap_or(asked.time_ns);
         asked.check_time()?;
         let candidates = asked.candidates()?;
-        let done = kept.done;
+        let (done, unusable) = (kept.done, kept.unusable);
         if candidates.iter().any(Candidate::is_simulated) {
             let journal = SearchJournal::resume::<Asked>(&flags.journal)?;
-            return Ok(Self { asked, candidates, done, journal, machine: None, here: None });
+            return Ok(Self { asked, candidates, done, unusable, journal, machine: None, here: None });
         }
         needs_root(&Root::live(), "tune search --continue")?;
         put_back_abandoned()?;
@@ -178,10 +191,11 @@ impl<'a> Prepared<'a> {
         let facts = Facts::gather(&root);
         let cpus: CpuList = asked.cpus.parse().map_err(Failure::new)?;
         let target = crate::flags::target(&root, &facts, Some(cpus), asked.profile)?;
-        let mut machine = Machine::new(target.clone(), facts.clone(), asked.clone(), stop)?;
+        let mut machine = Machine::new(target.clone(), facts.clone(), asked.clone(), &flags.journal, stop)?;
         machine.measure(candidates.clone(), asked.clone())?;
         let journal = SearchJournal::resume::<Asked>(&flags.journal)?;
-        Ok(Self { asked, candidates, done, journal, machine: Some(machine), here: Some((facts, target)) })
+        let (machine, here) = (Some(machine), Some((facts, target)));
+        Ok(Self { asked, candidates, done, unusable, journal, machine, here })
     }
 }
 
@@ -216,7 +230,7 @@ fn put_back_abandoned() -> Result<(), Failure> {
     Ok(())
 }
 
-fn measure(prepared: &mut Prepared, race: &mut Race, stop: &AtomicBool) -> Result<(), Failure> {
+fn measure(prepared: &mut Prepared, race: &mut Race, path: &Path, stop: &AtomicBool) -> Result<(), Failure> {
     let Prepared { asked, candidates, journal, machine, .. } = prepared;
     match machine {
         Some(machine) => {
@@ -225,22 +239,9 @@ fn measure(prepared: &mut Prepared, race: &mut Race, stop: &AtomicBool) -> Resul
             race_with(race, machine, journal, stop)
         }
         None => {
-            let effect = |of: &Candidate| if let Candidate::Simulated(_, points) = of { *points } else { 0.0 };
-            let effects = candidates.iter().map(effect).collect();
-            let model = Model::new(effects, asked.block_ns, asked.interval_ns, asked.seed ^ race.quartets());
-            race_with(race, &mut Modelled(model), journal, stop)
+            let mut modelled = Modelled::new(asked, candidates, race.quartets(), path, stop)?;
+            race_with(race, &mut modelled, journal, stop)
         }
-    }
-}
-
-/// A model measures whatever it is asked for.
-struct Modelled(Model);
-
-impl Bench for Modelled {
-    type Error = Failure;
-
-    fn block(&mut self, on: &[usize]) -> Result<Option<search::Block>, Failure> {
-        Ok(self.0.block(on).unwrap_or_else(|never| match never {}))
     }
 }
 
@@ -291,7 +292,7 @@ fn record(prepared: &Prepared, race: &Race, began: Instant) -> Run {
     found.limit_ns = asked.limit_ns;
     found.block_ns = asked.block_ns;
     found.interval_ns = asked.interval_ns;
-    found.skipped = asked.skipped.clone();
+    found.skipped = [asked.skipped.clone(), found.skipped].concat();
     if simulated {
         found.job = "modelled".into();
         found.load = "none".into();
