@@ -157,8 +157,8 @@ impl Inspection {
     }
 
     /// The JSON Schema of this document.
-    pub fn schema() -> schemars::Schema {
-        schemars::schema_for!(Inspection)
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Inspection).to_value()
     }
 }
 

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 
-/// Print the JSON Schema of the records that ontick writes, or of the files that it reads.
+/// Print the JSON Schema of the records and documents that ontick writes, or of the files that it reads.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick schema > ontick-run.schema.json\n  ontick schema switch > ontick-switch.schema.json"
@@ -19,6 +19,8 @@ pub struct Schema {
 enum Of {
     /// Records: what --record and --json write
     Run,
+    /// What `inspect --record` and `inspect --json` write
+    Inspect,
     /// The file that describes a switch
     Switch,
     /// The file that describes a network and its streams
@@ -39,6 +41,7 @@ impl Of {
     fn text(self) -> &'static str {
         match self {
             Of::Run => include_str!("../../schemas/ontick-run.schema.json"),
+            Of::Inspect => include_str!("../../schemas/ontick-inspect.schema.json"),
             Of::Switch => include_str!("../../schemas/ontick-switch.schema.json"),
             Of::Network => include_str!("../../schemas/ontick-network.schema.json"),
             Of::Plan => include_str!("../../schemas/ontick-plan.schema.json"),
@@ -49,6 +52,7 @@ impl Of {
 #[cfg(test)]
 mod tests {
     use ontick_record::Run;
+    use ontick_record::inspection::Inspection;
     use ontick_tsn::{config, network, planning};
 
     use super::*;
@@ -58,6 +62,7 @@ mod tests {
     fn each_schema_is_that_of_its_type() {
         for (of, schema) in [
             (Of::Run, Run::schema()),
+            (Of::Inspect, Inspection::schema()),
             (Of::Switch, config::schema()),
             (Of::Network, network::schema()),
             (Of::Plan, planning::Document::schema()),

@@ -214,6 +214,12 @@ fn a_validator_accepts_records_and_files() {
     assert!(run(&words).status.success());
     assert_eq!(judge("run", &[record]), "");
 
+    let inspection = file("inspect.json");
+    let words = ["inspect", "--all-threads", "--duration", "200ms", "--after", "0ms", "--record", &inspection];
+    let inspected = run(&[&words[..], &["--", "sleep", "1"]].concat());
+    assert!(inspected.status.success(), "{}", stderr(&inspected));
+    assert_eq!(judge("inspect", &[inspection]), "");
+
     let page =
         |name: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)).unwrap();
     let (planning, configuration) = (page("switch-planning.md"), page("switch-configuration.md"));
