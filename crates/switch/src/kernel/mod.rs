@@ -23,6 +23,8 @@ mod reconfigure;
 pub mod status;
 mod tally;
 
+use std::collections::BTreeSet;
+
 use crate::apply::port::{self, PortError};
 use crate::apply::{Host, Link, Plan, Refused, Snapshot, Step, links};
 use crate::features;
@@ -100,7 +102,14 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
             }
         }
     }
-    if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
+    if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons: once(reasons) }) }
+}
+
+/// What the machine cannot do is found anew at each port.
+fn once(mut reasons: Vec<String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    reasons.retain(|reason| known.insert(reason.clone()));
+    reasons
 }
 
 fn find<'a>(host: &impl Host, port: &'a Port, links: &'a [Link]) -> Result<PortState<'a>, PortError> {

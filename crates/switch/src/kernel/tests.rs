@@ -315,6 +315,9 @@ fn what_cannot_be_is_said() {
     assert!(said.contains("has 2 transmit queues, and the switch has 3 classes"), "{said}");
     let said = why(&Paper { lacks: &["taprio"], ..PAPER }, &article());
     assert!(said.contains("CONFIG_NET_SCH_TAPRIO") && said.contains("user data plane"), "{said}");
+    let mut both = article();
+    both.ports[0].gates = both.ports[1].gates.clone();
+    assert_eq!(why(&Paper { lacks: &["taprio"], ..PAPER }, &both), said, "once for all ports");
     let said = why(&Paper { lacks: &["flower"], ..PAPER }, &article());
     assert!(said.contains("CONFIG_NET_CLS_FLOWER"), "{said}");
     let root = r#"[{"kind":"fq_codel","handle":"8001:","root":true}]"#;
