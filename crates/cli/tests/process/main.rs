@@ -52,6 +52,7 @@ mod machine;
 #[path = "../../../switch/tests/testbed/namespace.rs"]
 mod namespace;
 mod neighbours;
+mod network_apply;
 mod network_programs;
 mod network_prove;
 mod network_stations;

@@ -148,7 +148,7 @@ fn killed_it_leaves_nothing_behind() {
 }
 
 /// The processes below this one.
-fn descendants(of: i32) -> Vec<i32> {
+pub(super) fn descendants(of: i32) -> Vec<i32> {
     let parent = |pid: i32| -> Option<i32> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()

@@ -19,6 +19,8 @@ const PLAN: &str = "plan.json";
 const PENDING: &str = "pending";
 /// What the user data plane reports of itself.
 const REPORT: &str = "report.json";
+/// There while the process that serves the switch is asked to give up its ports.
+const RELEASE: &str = "release";
 /// Held by whoever watches the switch.
 const WATCH: &str = "watch";
 /// A lock that is held longer is held by another one that watches.
@@ -202,6 +204,23 @@ impl SwitchDir {
         (!watcher.has_ended()).then_some(watcher)
     }
 
+    /// Asks the process that serves the switch to give up its ports: while it has them, not all settings of the other end
+    /// of a virtual cable can be changed.
+    pub fn ask_release(&self) -> Result<(), SwitchDirError> {
+        self.replace(RELEASE, "")
+    }
+
+    /// Whether it is asked and has not done so.
+    pub fn is_release_asked(&self) -> bool {
+        self.path(RELEASE).exists()
+    }
+
+    /// It has given up its ports.
+    pub fn released(&self) {
+        // Nobody may have asked, and the switch may be gone.
+        let _ = fs::remove_file(self.path(RELEASE));
+    }
+
     /// The configuration with which it was set up.
     pub fn configuration(&self) -> Result<String, SwitchDirError> {
         let place = self.path(CONFIGURATION);
@@ -292,6 +311,18 @@ mod tests {
     fn a_relative_folder_is_one_of_where_it_was_named() {
         let file = SwitchDir::of("cell4", Some(Path::new("state"))).unwrap().path("journal.jsonl");
         assert_eq!(file, std::env::current_dir().unwrap().join("state/cell4/journal.jsonl"));
+    }
+
+    #[test]
+    fn a_release_is_asked_for_until_it_is_done() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = SwitchDir::of("cell", Some(home.path())).unwrap();
+        assert!(folder.ask_release().is_err() && !folder.is_release_asked());
+        folder.make().unwrap();
+        folder.ask_release().unwrap();
+        assert!(folder.is_release_asked());
+        folder.released();
+        assert!(!folder.is_release_asked());
     }
 
     #[test]

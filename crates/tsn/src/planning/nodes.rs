@@ -88,11 +88,10 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
         let classes = classes(&queues);
         let mut ports = Vec::new();
         for link in out {
-            let name = network.links[link].port.clone().unwrap_or_else(|| {
-                let name = name_of_port(network, link, ports.len());
+            let name = interface_of(network, link, ports.len());
+            if network.links[link].port.is_none() {
                 unnamed.push(format!("{} of {}", name, network.nodes[node].name));
-                name
-            });
+            }
             let gates = gates(network, link, &windows[link], form).map_err(NodesError::TooMany)?;
             let max_sdu = classes.iter().map(|class| scheduled.largest_sdu(network, link, class, gates.as_ref()));
             ports.push(Port {
@@ -120,10 +119,24 @@ fn plane(wanted: Option<DataPlane>) -> Plane {
 }
 
 fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>, forwarding: Forwarding) -> Switch {
-    let node = &network.nodes[node];
-    let name = node.name.chars().take(LONGEST_NAME).collect();
-    let role = if node.kind == Kind::Switch { Role::Bridge } else { Role::Station };
-    Switch { forwarding, ..config::defaults().switch(name, role, classes, ports) }
+    let role = if network.nodes[node].kind == Kind::Switch { Role::Bridge } else { Role::Station };
+    Switch { forwarding, ..config::defaults().switch(name(network, node), role, classes, ports) }
+}
+
+/// What a node's switch is called.
+pub fn name(network: &Network, node: NodeId) -> String {
+    network.nodes[node].name.chars().take(LONGEST_NAME).collect()
+}
+
+/// The interfaces of a node's switch, port by port.
+pub fn interfaces(network: &Network, node: NodeId) -> Vec<String> {
+    let out = (0..network.links.len()).filter(|link| network.links[*link].from == node);
+    out.enumerate().map(|(place, link)| interface_of(network, link, place)).collect()
+}
+
+/// As the network's file says, or else a name that shows where the port leads.
+fn interface_of(network: &Network, link: LinkId, place: usize) -> String {
+    network.links[link].port.clone().unwrap_or_else(|| name_of_port(network, link, place))
 }
 
 /// The neighbour's name where it can be an interface's.
@@ -246,6 +259,13 @@ mod tests {
         let (switches, unnamed) = switches(&network, &schedule, FORM).unwrap();
         assert_eq!(switches.len(), 8, "four switches and four stations");
         assert_eq!(unnamed[0], "to-s1 of s0");
+        for (node, switch) in switches.iter().enumerate() {
+            let ports: Vec<&String> = switch.ports.iter().map(|port| &port.name).collect();
+            assert_eq!(
+                (name(&network, node), interfaces(&network, node).iter().collect()),
+                (switch.name.clone(), ports)
+            );
+        }
         for switch in &switches {
             let text = config::write(switch);
             let read = config::read(&text).map(|parsed| parsed.switch).map_err(|errors| errors.to_string());

@@ -61,7 +61,7 @@ impl Listen {
 
     fn carry_out(&self) -> Result<Run, Failure> {
         self.output.check()?;
-        let Planned { network, table, schedule } = self.planned.read_for_station()?;
+        let Planned { network, table, schedule } = self.planned.read_for_node()?;
         let node = self.station.node(&network)?;
         let streams = incoming(&network, &table, &schedule, node);
         if streams.is_empty() {

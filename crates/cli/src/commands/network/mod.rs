@@ -1,13 +1,18 @@
 //! `ontick network …`
 
+mod apply;
+mod confirm;
 mod listen;
 mod network_flags;
+mod node_flags;
 mod plan;
 mod planned;
 mod prove;
 mod proven;
+mod revert;
 mod show;
 mod station_flags;
+mod status;
 mod talk;
 mod timing_flags;
 mod validate;
@@ -18,13 +23,18 @@ use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
 
-/// Plan a network of time-aware switches and its streams, validate the plan, prove each stream, and be one of its stations.
+/// Plan a network of time-aware switches and its streams, validate the plan, prove each stream, and be one of its switches
+/// or stations.
 #[derive(Subcommand)]
 pub enum Network {
     Plan(plan::PlanCommand),
     Validate(validate::Validate),
     Prove(prove::Prove),
     Show(show::Show),
+    Apply(apply::Apply),
+    Confirm(confirm::Confirm),
+    Status(status::Status),
+    Revert(revert::Revert),
     Talk(talk::Talk),
     Listen(listen::Listen),
 }
@@ -36,6 +46,10 @@ impl Network {
             Network::Validate(validate) => validate.run(),
             Network::Prove(prove) => prove.run(),
             Network::Show(show) => show.run(),
+            Network::Apply(apply) => apply.run(),
+            Network::Confirm(confirm) => confirm.run(),
+            Network::Status(status) => status.run(),
+            Network::Revert(revert) => revert.run(),
             Network::Talk(talk) => talk.run(),
             Network::Listen(listen) => listen.run(),
         }

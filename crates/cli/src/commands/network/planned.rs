@@ -1,4 +1,4 @@
-//! A network and its plan, as `prove`, `talk` and `listen` take them.
+//! A network and its plan, as all commands take them that run it.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use ontick_tsn::validate::Schedule;
 
 use super::network_flags::NetworkFlags;
 use super::timing_flags::{Timing, TimingFlags};
+use crate::commands::switch::measured::CalibrationFlag;
 use crate::failure::Failure;
 use crate::flags;
 
@@ -39,6 +40,11 @@ impl PlannedFlags {
         self.timing.read_else("user")
     }
 
+    /// What was measured of what executes it.
+    pub fn calibration(&self) -> &CalibrationFlag {
+        self.timing.calibration()
+    }
+
     /// Whether a plan, or a time of the target, was named: then nothing else is planned.
     pub fn is_settled(&self) -> bool {
         let plan = if self.network.task.is_some() { &self.first } else { &self.second };
@@ -57,9 +63,9 @@ impl PlannedFlags {
         Some(Planned { network, table, schedule })
     }
 
-    /// As `read`, for a station: a plan of the network as it was once, or for another target, would have it send at other
+    /// As `read`, for a node: a plan of the network as it was once, or for another target, would have it send at other
     /// times, or leave streams out.
-    pub fn read_for_station(&self) -> Result<Planned, Failure> {
+    pub fn read_for_node(&self) -> Result<Planned, Failure> {
         self.read(&self.timing()?, &|| true)?.every_stream_is_placed().map_err(Failure::new)
     }
 

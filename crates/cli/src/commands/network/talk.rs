@@ -63,7 +63,7 @@ pub struct Talk {
 
 impl Talk {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let Planned { network, schedule, .. } = self.planned.read_for_station()?;
+        let Planned { network, schedule, .. } = self.planned.read_for_node()?;
         let node = self.station.node(&network)?;
         let mut streams = outgoing(&network, &schedule, node);
         if streams.is_empty() {

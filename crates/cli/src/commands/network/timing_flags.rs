@@ -64,6 +64,11 @@ impl TimingFlags {
         calibration.is_given() || times.into_iter().any(Option::is_some)
     }
 
+    /// What was measured of the target.
+    pub fn calibration(&self) -> &CalibrationFlag {
+        &self.calibration
+    }
+
     /// What was chosen; where nothing was, a target of this name.
     pub fn read_else(&self, usual: &str) -> Result<Timing, Failure> {
         let mut target = self.target.or(target::named(usual)).unwrap_or(&TARGETS[0]);

@@ -40,7 +40,7 @@ pub struct Apply {
 
 impl Apply {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("apply")?;
+        needs_root("switch apply")?;
         let switch = self.file.read()?;
         let measured = self.calibration.read()?;
         let folder = self.file.state.folder(&switch.name)?;
@@ -67,10 +67,11 @@ impl Apply {
 
     /// The process that does the work sets everything up itself, and takes it away when it is ended.
     fn apply_in_background(&self, folder: &SwitchDir, lock: Lock, switch: &Switch) -> Result<Outcome, Failure> {
-        let guardian = self.confirm.map(|_| guardian::start(folder, &self.file.state)).transpose()?;
+        let guardian = self.confirm.map(|_| guardian::start(&[folder], &self.file.state)).transpose()?;
         drop(lock);
-        let report = match background::start(&self.file.file, folder, &self.file.state, &self.calibration, self.rest) {
-            Ok(report) => report,
+        let (files, folders) = (std::slice::from_ref(&self.file.file), std::slice::from_ref(folder));
+        let reports = match background::start(files, folders, &self.file.state, &self.calibration, self.rest) {
+            Ok(reports) => reports,
             Err(failure) => {
                 if let Some(guardian) = guardian {
                     guardian.settle();
@@ -83,8 +84,7 @@ impl Apply {
             folder.set_pending(until_ns)?;
             guardian.leave(&until_ns.to_string());
         }
-        let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-        let place = format!("in process {} on {cpu}, {}", report.pid, report.policy);
+        let place = reports.first().map(background::place).unwrap_or_default();
         self.reported(&switch.name, &format!("works {place}. Look at it: ontick switch status"))
     }
 
@@ -97,7 +97,7 @@ impl Apply {
         plan: &Plan,
         switch: &Switch,
     ) -> Result<(), Failure> {
-        let guardian = guardian::start(folder, &self.file.state)?;
+        let guardian = guardian::start(&[folder], &self.file.state)?;
         if let Err(error) = apply(&Live, folder, lock, plan, &config::write(switch)) {
             guardian.settle();
             return Err(not_applied(error));

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,24 +21,26 @@ const TURN: Duration = Duration::from_millis(20);
 /// Where it writes what it says.
 const LOG: &str = "log";
 
-/// Starts it and waits until it works.
+/// Starts it for the switches of these files, which one core serves by turns, and waits until all work; what each reports.
 pub fn start(
-    file: &Path,
-    folder: &SwitchDir,
+    files: &[PathBuf],
+    folders: &[SwitchDir],
     state: &StateFlag,
     calibration: &CalibrationFlag,
     rest: RestFlags,
-) -> Result<Report, Failure> {
+) -> Result<Vec<Report>, Failure> {
     let failed = |e: std::io::Error| Failure::new(format!("ontick cannot start itself in the background: {e}"));
     let mut command = Command::new("/proc/self/exe");
     command.args(["switch", "run", "--plane", "user", "--background"]).args(rest.words());
-    command.args(state.words()).args(calibration.words()).arg(file);
+    command.args(state.words()).args(calibration.words()).args(files);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let began = Instant::now();
     loop {
-        if let Some(report) = report(folder).filter(|report| report.pid == child.id()) {
-            return Ok(report);
+        let reports: Vec<Report> =
+            folders.iter().filter_map(report).filter(|report| report.pid == child.id()).collect();
+        if reports.len() == folders.len() {
+            return Ok(reports);
         }
         if child.try_wait().map_err(failed)?.is_some() || began.elapsed() > PATIENCE {
             return Err(why(child));
@@ -65,6 +67,12 @@ pub fn settle(folder: &SwitchDir) -> Result<(), Failure> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(folder.path(LOG))?;
     rustix::process::setsid()?;
     Ok(rustix::stdio::dup2_stderr(log)?)
+}
+
+/// Where the core is at work.
+pub fn place(report: &Report) -> String {
+    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    format!("in process {} on {cpu}, {}", report.pid, report.policy)
 }
 
 /// What the data plane reports of itself.

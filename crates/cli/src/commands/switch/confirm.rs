@@ -18,7 +18,7 @@ pub struct Confirm {
 
 impl Confirm {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("confirm")?;
+        needs_root("switch confirm")?;
         let folder = self.name.folder()?;
         // Either the guardian has it already, or it stays.
         let stays = match &folder {

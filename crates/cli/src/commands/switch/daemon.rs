@@ -95,6 +95,7 @@ pub fn serve(
     let mut keepers: Vec<Keeper> = served.iter().zip(&mut services).map(|(of, by)| Keeper::new(of, by)).collect();
     let ended = keep(&mut keepers, metrics, stop);
     let stopped: Vec<Stopped> = services.into_iter().map(Service::stop).collect();
+    served.iter().for_each(|of| of.folder.released());
     if stopped.iter().any(|stopped| stopped.ending == Ending::LeftBehind) {
         file::note("the core did not end in time: its thread is left behind, with its sockets at the ports");
     }
@@ -176,6 +177,10 @@ impl<'a> Keeper<'a> {
         self.service.stalls().for_each(drop);
         if !folder.holds(watch) {
             file::note(&format!("switch {} was removed by another program", switch.name));
+            return Ok(false);
+        }
+        if folder.is_release_asked() {
+            file::note(&format!("switch {} is about to be removed by another program", switch.name));
             return Ok(false);
         }
         change_gates(folder, self.service, &mut self.in_force, &mut self.reported);

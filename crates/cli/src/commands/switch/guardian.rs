@@ -1,4 +1,4 @@
-//! A second ontick that takes a switch away again: when the command that it guards is killed, or when nobody confirms in
+//! A second ontick that takes switches away again: when the command that it guards is killed, or when nobody confirms in
 //! time. It is in a session of its own, so that neither Ctrl-C nor the end of an SSH connection ends it.
 
 use std::process::{Command, Stdio};
@@ -8,22 +8,24 @@ use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir, revert};
 use ontick_undo::guardian::{self, Guardian, Word};
 
+use super::release;
 use super::target_flags::{StateFlag, lock};
 use crate::failure::{Failure, Outcome};
 
 /// A confirmation is looked for so often.
 const TURN: Duration = Duration::from_millis(100);
 
-/// Starts it; from here on, the end of this process takes the switch away. Left with a time, it takes the switch away
-/// then, unless it is confirmed.
-pub fn start(folder: &SwitchDir, state: &StateFlag) -> Result<Guardian, Failure> {
+/// Starts it; from here on, the end of this process takes the switches away, one after the other. Left with a time, it
+/// takes them away then, except those that are confirmed.
+pub fn start(folders: &[&SwitchDir], state: &StateFlag) -> Result<Guardian, Failure> {
     let mut command = Command::new("/proc/self/exe");
-    command.args(["switch", "revert", folder.name(), "--guard"]).args(state.words()).stderr(Stdio::null());
+    command.args(["switch", "revert", "--guard"]).args(folders.iter().map(|folder| folder.name()));
+    command.args(state.words()).stderr(Stdio::null());
     Guardian::start(&mut command).map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))
 }
 
 /// What the guardian does.
-pub fn guard(folder: &SwitchDir) -> Result<Outcome, Failure> {
+pub fn guard(folders: &[SwitchDir]) -> Result<Outcome, Failure> {
     let until_ns = match guardian::wait() {
         Word::Settled => return Ok(Outcome::Met),
         Word::Left(time) => time.parse::<u64>().ok(),
@@ -31,18 +33,27 @@ pub fn guard(folder: &SwitchDir) -> Result<Outcome, Failure> {
     };
     if let Some(until_ns) = until_ns {
         while ClockId::Monotonic.now_ns() < until_ns {
-            if folder.pending() != Some(until_ns) {
+            if folders.iter().all(|folder| folder.pending() != Some(until_ns)) {
                 return Ok(Outcome::Met);
             }
             std::thread::sleep(TURN);
         }
     }
-    let lock = lock(folder)?;
-    // It may have been confirmed, or reverted and set up anew, while the lock was waited for.
-    let confirmed = until_ns.is_some_and(|until_ns| folder.pending() != Some(until_ns));
-    if confirmed || Journal::read(folder)?.is_none() {
-        return Ok(Outcome::Met);
+    let Some(first) = folders.first() else { return Ok(Outcome::Met) };
+    // One lock is for all switches.
+    let lock = lock(first)?;
+    let mut outcome = Outcome::Met;
+    // They may have been confirmed, or reverted and set up anew, while the lock was waited for.
+    let confirmed = |folder: &SwitchDir| until_ns.is_some_and(|until_ns| folder.pending() != Some(until_ns));
+    let folders: Vec<&SwitchDir> = folders.iter().filter(|folder| !confirmed(folder)).collect();
+    release::ports(&folders);
+    for folder in folders {
+        if Journal::read(folder)?.is_none() {
+            continue;
+        }
+        if revert(&Live, folder, &lock)?.is_some_and(|reverted| !reverted.complete()) {
+            outcome = Outcome::NotMet;
+        }
     }
-    let reverted = revert(&Live, folder, &lock)?;
-    Ok(if reverted.is_none_or(|reverted| reverted.complete()) { Outcome::Met } else { Outcome::NotMet })
+    Ok(outcome)
 }

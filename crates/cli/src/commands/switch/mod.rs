@@ -1,29 +1,31 @@
 //! `ontick switch …`
 
 mod apply;
-mod background;
+pub(super) mod background;
 mod calibrate;
 mod check;
 mod confirm;
-mod daemon;
+pub(super) mod daemon;
 mod data_path;
 mod demo;
 mod explaining;
 mod export;
-mod file;
+pub(super) mod file;
 mod forwarding;
 mod guardian;
 mod import;
 pub mod judging;
 pub(super) mod measured;
-mod plan;
+pub(super) mod plan;
 mod proving;
-mod revert;
+pub(super) mod release;
+pub(super) mod revert;
 mod run;
-mod status;
+pub(super) mod status;
 mod status_user;
 mod synchronised;
-mod target_flags;
+pub(super) mod target_flags;
+pub(super) mod together;
 mod unit;
 mod verify;
 mod watched;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use ontick_switch::apply::{Live, Reverted, SwitchDir, revert};
+use ontick_switch::apply::{Live, Reverted, SwitchDir, Watcher, revert};
 use ontick_undo::Undone;
 
 use super::target_flags::{NameFlags, lock, needs_root};
-use super::{file, guardian};
+use super::{file, guardian, release};
 use crate::failure::{Failure, Outcome};
 use crate::{temporary_settings, terminal};
 
@@ -23,9 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct Revert {
     #[command(flatten)]
     name: NameFlags,
-    /// Waits on standard input for the command that it guards to end
-    #[arg(long, hide = true)]
-    guard: bool,
+    /// Waits on standard input for the command that it guards to end, which sets up these switches
+    #[arg(long, hide = true, value_name = "NAME", num_args = 1.., conflicts_with = "name")]
+    guard: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -33,12 +33,12 @@ pub struct Revert {
 
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("revert")?;
-        let folder = self.name.folder()?;
-        if let (true, Some(folder)) = (self.guard, &folder) {
-            return guardian::guard(folder);
+        needs_root("switch revert")?;
+        if !self.guard.is_empty() {
+            let folders = self.guard.iter().map(|name| self.name.state.folder(name)).collect::<Result<Vec<_>, _>>()?;
+            return guardian::guard(&folders);
         }
-        let switch = self.switch(folder)?;
+        let switch = self.switch(self.name.folder()?)?;
         // Killed together with its guardians, `switch run` leaves settings of the machine, too.
         Ok(if revert_settings()? { switch } else { Outcome::NotMet })
     }
@@ -50,12 +50,10 @@ impl Revert {
         if watcher.is_some() {
             file::note(&format!("ontick switch run keeps switch {}, and ends with it", folder.name()));
         }
+        release::ports(&[&folder]);
         let reverted = revert(&Live, &folder, &lock)?.unwrap_or_default();
         drop(lock);
-        // Its sockets and programs are at the ports until it ends, which it does as soon as it notices.
-        if watcher.is_some_and(|watcher| !watcher.wait(PATIENCE)) {
-            file::note("the process that kept it still runs; its sockets stay at the ports until it ends");
-        }
+        await_end(watcher);
         self.report(folder.name(), &reverted)
     }
 
@@ -68,8 +66,17 @@ impl Revert {
     }
 }
 
+/// Waits for those who kept switches that are gone: their sockets and programs are at the ports until they end, which they do
+/// as soon as they notice.
+pub fn await_end(watchers: impl IntoIterator<Item = Watcher>) {
+    let late = watchers.into_iter().filter(|watcher| !watcher.wait(PATIENCE)).count();
+    if late > 0 {
+        file::note("the process that kept it still runs; its sockets stay at the ports until it ends");
+    }
+}
+
 /// Puts back the settings of the machine that a killed command left; whether none is left.
-fn revert_settings() -> Result<bool, Failure> {
+pub fn revert_settings() -> Result<bool, Failure> {
     let Some(reverted) = temporary_settings::revert_abandoned()? else { return Ok(true) };
     let mut paths: Vec<&str> = reverted.steps.iter().map(|step| step.path.as_str()).collect();
     paths.sort_unstable();

@@ -60,14 +60,22 @@ struct Standing {
 
 impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("run")?;
+        needs_root("switch run")?;
         let wanted = self.wanted()?;
         let measured = self.calibration.read()?;
         let stop = stop::on_signal()?;
-        let mut standing =
-            wanted.into_iter().map(|wanted| self.stand(wanted, measured.as_ref())).collect::<Result<Vec<_>, _>>()?;
-        if self.background {
-            standing.iter().try_for_each(|one| background::settle(&one.served.folder))?;
+        let mut standing = Vec::new();
+        for wanted in wanted {
+            match self.stand(wanted, measured.as_ref()) {
+                Ok(one) => standing.push(one),
+                Err(failure) => {
+                    take_all_away(&mut standing)?;
+                    return Err(failure);
+                }
+            }
+        }
+        if let Some(first) = standing.first().filter(|_| self.background) {
+            background::settle(&first.served.folder)?;
         }
         let _synchronised = Synchronised::watch();
         let served: Vec<&Served> = standing.iter().map(|one| &one.served).collect();
@@ -76,15 +84,7 @@ impl Run {
             all => daemon::serve(all, self.metrics.as_deref(), self.rest, &stop),
         };
         // Whatever ended it: what was set up here goes.
-        let mut outcome = Outcome::Met;
-        for one in &mut standing {
-            if let Some(guardian) = one.guardian.take() {
-                let taken = take_away(&one.served.folder, &one.served.watch, guardian)?;
-                if taken != Outcome::Met {
-                    outcome = taken;
-                }
-            }
-        }
+        let outcome = take_all_away(&mut standing)?;
         kept?;
         Ok(outcome)
     }
@@ -152,7 +152,7 @@ impl Run {
             None => {
                 let (switch, plan) = target_flags::plan(wanted, measured)?;
                 target_flags::refuse_loops(&switch)?;
-                let guardian = guardian::start(folder, &self.state)?;
+                let guardian = guardian::start(&[folder], &self.state)?;
                 if let Err(error) = apply(&Live, folder, &lock, &plan, &config::write(&switch)) {
                     guardian.settle();
                     return Err(not_applied(error));
@@ -180,6 +180,20 @@ impl Run {
             },
         }
     }
+}
+
+/// What was set up here, the last one first: an end of a cable that is another's may have changed with its other end.
+fn take_all_away(standing: &mut [Standing]) -> Result<Outcome, Failure> {
+    let mut outcome = Outcome::Met;
+    for one in standing.iter_mut().rev() {
+        if let Some(guardian) = one.guardian.take() {
+            let taken = take_away(&one.served.folder, &one.served.watch, guardian)?;
+            if taken != Outcome::Met {
+                outcome = taken;
+            }
+        }
+    }
+    Ok(outcome)
 }
 
 /// What was set up here; not another switch of the same name, which took its place.

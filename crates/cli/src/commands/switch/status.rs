@@ -221,7 +221,7 @@ fn user(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Found,
     })
 }
 
-fn goes_in_ns(folder: &SwitchDir) -> Option<u64> {
+pub fn goes_in_ns(folder: &SwitchDir) -> Option<u64> {
     folder.pending().map(|until_ns| until_ns.saturating_sub(ClockId::Monotonic.now_ns()))
 }
 

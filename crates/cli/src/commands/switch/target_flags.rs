@@ -110,9 +110,9 @@ impl NameFlags {
 pub fn needs_root(command: &str) -> Result<(), Failure> {
     match rustix::process::geteuid().is_root() {
         true => Ok(()),
-        false => Err(Failure::new(format!(
-            "only root may change this machine's network: run it as sudo ontick switch {command}"
-        ))),
+        false => {
+            Err(Failure::new(format!("only root may change this machine's network: run it as sudo ontick {command}")))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ontick switch plan`: what setting a switch up would do.
 
 mod elsewhere;
-mod setup;
+pub mod setup;
 
 use std::path::Path;
 

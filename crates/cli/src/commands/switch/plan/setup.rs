@@ -44,16 +44,22 @@ pub fn run(flags: &FileFlags, measured: Option<&Measured>, json: bool) -> Result
 
 /// A script that a shell would take, too.
 pub(super) fn text(file: &Path, switch: &Switch, plan: &Plan) -> String {
-    let mut text = String::new();
-    for step in &plan.steps {
-        text += &format!("# {}\n", step.what);
-        step.acts.iter().for_each(|act| text += &format!("{act}\n"));
-    }
+    let mut text = steps(plan);
     if switch.plane == Plane::User {
         let file = file.display();
         text += &format!(
             "# the data plane: a dedicated core, as long as this runs\nontick switch run --plane user {file}\n"
         );
+    }
+    text
+}
+
+/// The part of it that prepares the ports, and in the kernel does all.
+pub fn steps(plan: &Plan) -> String {
+    let mut text = String::new();
+    for step in &plan.steps {
+        text += &format!("# {}\n", step.what);
+        step.acts.iter().for_each(|act| text += &format!("{act}\n"));
     }
     text
 }

@@ -1,0 +1,148 @@
+//! `ontick network apply`
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use ontick_network::endpoint::Planned;
+use ontick_rt::clock::ClockId;
+use ontick_tsn::config;
+use ontick_tsn::model::{Base, Plane, Role, Switch};
+use ontick_tsn::network::Network;
+use ontick_tsn::planning::nodes::{self, Form};
+use ontick_tsn::target::Target;
+use ontick_tsn::validate::Schedule;
+use ontick_units::exact;
+
+use super::node_flags::{Node, NodeFlags};
+use super::planned::PlannedFlags;
+use super::station_flags;
+use crate::commands::switch::daemon::RestFlags;
+use crate::commands::switch::plan::setup;
+use crate::commands::switch::target_flags::{StateFlag, needs_root};
+use crate::commands::switch::together::{Applied, Decided, Together};
+use crate::commands::switch::{background, file};
+use crate::failure::{Failure, Outcome};
+use crate::{flags, terminal};
+
+/// Set up the switches of a network that this machine is, all of them or none.
+///
+/// Each is set up as by `ontick switch apply`, with gates that begin at one base time; `ontick network revert` restores
+/// what was before. Switches of the user data plane share one core.
+///
+/// Exit status: 0 they are set up, 2 they are not, and everything is as before.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick network apply network.toml plan.json\n  sudo ontick network apply network.toml plan.json --node s1 --confirm 60s\n  sudo ontick network apply network.toml plan.json --dry-run"
+)]
+pub struct Apply {
+    #[command(flatten)]
+    planned: PlannedFlags,
+    #[command(flatten)]
+    nodes: NodeFlags,
+    /// When cycles begin, in ns of TAI; the same on all machines [default: with a whole second, about a second from now]
+    #[arg(long, value_name = "NS")]
+    base_time: Option<u64>,
+    /// Remove the switches after this time unless `ontick network confirm` is given
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    confirm: Option<u64>,
+    /// Print what would be done; nothing is changed
+    #[arg(long, conflicts_with = "confirm")]
+    dry_run: bool,
+    #[command(flatten)]
+    rest: RestFlags,
+    #[command(flatten)]
+    state: StateFlag,
+}
+
+impl Apply {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        if !self.dry_run {
+            needs_root("network apply")?;
+        }
+        let target = self.planned.timing()?.target;
+        let Planned { network, schedule, .. } = self.planned.read_for_node()?;
+        let here = self.nodes.here(&network)?;
+        let periods = network.streams.iter().map(|stream| stream.period_ns);
+        let base_ns = station_flags::base_ns(self.base_time, periods)?;
+        let planned = switches(&network, &schedule, target, base_ns)?;
+        let (own, without): (Vec<&Node>, Vec<&Node>) = here.iter().partition(|node| planned.contains_key(&node.name));
+        let idle = |node: &Node| format!("no stream leaves switch {}, so there is nothing to set up", node.name);
+        if let (true, Some(first)) = (own.is_empty(), without.first()) {
+            return Err(Failure::new(idle(first)));
+        }
+        without.iter().for_each(|node| file::note(&idle(node)));
+        let switches = own.iter().map(|node| planned[&node.name].clone()).collect();
+        let together = Together {
+            state: &self.state,
+            calibration: self.planned.calibration(),
+            rest: self.rest,
+            confirm_ns: self.confirm,
+        };
+        if self.dry_run {
+            let decided = together.plan(switches)?;
+            terminal::print(&script(&decided))?;
+            decided.iter().for_each(|one| file::way_back(&one.plan));
+            return Ok(Outcome::Met);
+        }
+        let applied = together.apply(switches)?;
+        terminal::print(&text(&applied, base_ns, self.confirm))?;
+        Ok(Outcome::Met)
+    }
+}
+
+/// What is planned for each switch that streams leave, as its file would be read; by name.
+pub fn switches(
+    network: &Network,
+    schedule: &Schedule,
+    target: &Target,
+    base_ns: u64,
+) -> Result<BTreeMap<String, Switch>, Failure> {
+    let form = Form {
+        base: Base::At(base_ns),
+        guard_bands: !target.length_aware,
+        most_entries: target.most_entries.min(nodes::MOST_ENTRIES),
+        plane: target.plane,
+    };
+    let (planned, _) = nodes::switches(network, schedule, form).map_err(Failure::new)?;
+    let read = |switch: Switch| {
+        let read = config::read_at(&config::write(&switch), ClockId::Realtime.now_ns());
+        let read = read.map_err(|errors| Failure::new(format!("switch {}: {errors}", switch.name)))?;
+        Ok((switch.name, read.switch))
+    };
+    planned.into_iter().filter(|switch| switch.role == Role::Bridge).map(read).collect()
+}
+
+/// A script that a shell would take, too, but for the data plane.
+fn script(decided: &[Decided]) -> String {
+    let step = |one: &Decided| format!("# switch {}\n{}", one.switch.name, setup::steps(&one.plan));
+    let mut text: String = decided.iter().map(step).collect();
+    let user = decided.iter().filter(|one| one.switch.plane == Plane::User);
+    let user: Vec<&str> = user.map(|one| one.switch.name.as_str()).collect();
+    if !user.is_empty() {
+        text += &format!("# the data plane of {}: a dedicated core, until it is reverted\n", user.join(", "));
+    }
+    text
+}
+
+fn text(applied: &Applied, base_ns: u64, confirm_ns: Option<u64>) -> String {
+    let mut text = String::new();
+    if !applied.kernel.is_empty() {
+        text += &format!("{} set up in the kernel.\n", these(&applied.kernel, "is", "are"));
+    }
+    if let Some(report) = &applied.report {
+        text += &format!("{} {}.\n", these(&applied.user, "works", "work by turns"), background::place(report));
+    }
+    text += &format!("Cycles begin at {base_ns} ns of TAI. Look at them: sudo ontick network status\n");
+    if let Some(after_ns) = confirm_ns {
+        text += &format!("All is removed in {} unless confirmed: sudo ontick network confirm\n", exact(after_ns));
+    }
+    text
+}
+
+/// The beginning of a sentence about one switch or several.
+fn these(names: &[String], one: &str, several: &str) -> String {
+    match names {
+        [name] => format!("Switch {name} {one}"),
+        names => format!("Switches {} {several}", names.join(", ")),
+    }
+}

@@ -1,0 +1,47 @@
+//! `ontick network confirm`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::network_flags::NetworkFlags;
+use super::node_flags::NodeFlags;
+use crate::commands::switch::target_flags::{StateFlag, lock, needs_root};
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+/// Keep the switches that were set up by `ontick network apply` with --confirm.
+///
+/// Exit status 1 if none of them waits for confirmation.
+#[derive(Args)]
+#[command(after_help = "Example:\n  sudo ontick network confirm network.toml")]
+pub struct Confirm {
+    /// The file that describes the network
+    #[arg(required_unless_present = "task", conflicts_with = "task")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkFlags,
+    #[command(flatten)]
+    nodes: NodeFlags,
+    #[command(flatten)]
+    state: StateFlag,
+}
+
+impl Confirm {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        needs_root("network confirm")?;
+        let network = self.network.read(self.file.as_ref())?;
+        let applied = self.nodes.applied(&network, &self.state)?;
+        // One lock is for all switches: either the guardian has them already, or they stay.
+        let _lock = applied.first().map(|(_, folder, _)| lock(folder)).transpose()?;
+        let stay: Vec<&str> =
+            applied.iter().filter(|(_, folder, _)| folder.confirm()).map(|(node, ..)| node.name.as_str()).collect();
+        let (text, outcome) = match stay.as_slice() {
+            [] => ("No switch of the network waits to be confirmed.\n".into(), Outcome::NotMet),
+            [name] => (format!("Switch {name} stays.\n"), Outcome::Met),
+            names => (format!("Switches {} stay.\n", names.join(", ")), Outcome::Met),
+        };
+        terminal::print(&text)?;
+        Ok(outcome)
+    }
+}
