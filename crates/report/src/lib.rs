@@ -53,7 +53,7 @@ pub use cyclictest::cyclictest_hist;
 pub use decisions::decisions;
 pub use html::{html, html_of_several};
 pub use junit::{junit, junit_of_decisions, junit_of_failure};
-pub use openmetrics::{exposition, openmetrics};
+pub use openmetrics::{distribution, exposition, exposition_of, openmetrics};
 pub use plot::Plot;
 #[cfg(feature = "png")]
 pub use png::{PngError, png};

@@ -2,7 +2,7 @@
 
 use ontick_record::compare::missed;
 use ontick_record::openmetrics::{Distribution, Exposition, Kind, Labels, seconds};
-use ontick_record::{Run, Series};
+use ontick_record::{Histogram, Run, Series};
 
 use crate::grouping::load_name;
 
@@ -46,7 +46,13 @@ pub fn openmetrics(run: &Run) -> String {
 
 /// The run's figures, family by family.
 pub fn exposition(run: &Run) -> Exposition {
-    let all: Vec<(&Series, Labels)> = run.series.iter().zip(series_labels(run)).collect();
+    exposition_of(run, |_| true)
+}
+
+/// The figures of some of its series.
+pub fn exposition_of(run: &Run, is_shown: impl Fn(&Series) -> bool) -> Exposition {
+    let labelled = run.series.iter().zip(series_labels(run));
+    let all: Vec<(&Series, Labels)> = labelled.filter(|(series, _)| is_shown(series)).collect();
     let mut out = Exposition::default();
     histogram(&mut out, &all);
     gauges(&mut out, &all);
@@ -61,20 +67,24 @@ pub fn exposition(run: &Run) -> Exposition {
 fn histogram(out: &mut Exposition, all: &[(&Series, Labels)]) {
     let help = "Latency: now minus the time at which the thread should have been running.";
     let family = out.family("ontick_latency_seconds", Kind::Histogram, help);
-    let limits = EDGES_NS.map(|edge| edge + 1);
     for (s, labels) in all {
-        let count = s.latency.count();
-        // What is beyond the last bucket is at most as late as the largest.
-        let beyond = s.latency.max_ns.map(|max| (max, s.latency.overflow)).filter(|(_, count)| *count > 0);
-        let ascending = s.latency.by_upper_edge();
-        let buckets = ascending.iter().map(|bucket| (bucket.high_ns(), bucket.count));
-        let distribution = Distribution {
-            below: EDGES_NS.into_iter().zip(s.latency.below_each(&limits)).collect(),
-            buckets: buckets.chain(beyond).collect(),
-            count,
-            sum_ns: s.latency.mean_ns.map(|mean| mean * count as f64),
-        };
-        family.histogram(labels, distribution);
+        family.histogram(labels, distribution(&s.latency));
+    }
+}
+
+/// A histogram as metrics have it.
+pub fn distribution(latency: &Histogram) -> Distribution {
+    let limits = EDGES_NS.map(|edge| edge + 1);
+    let count = latency.count();
+    // What is beyond the last bucket is at most as late as the largest.
+    let beyond = latency.max_ns.map(|max| (max, latency.overflow)).filter(|(_, count)| *count > 0);
+    let ascending = latency.by_upper_edge();
+    let buckets = ascending.iter().map(|bucket| (bucket.high_ns(), bucket.count));
+    Distribution {
+        below: EDGES_NS.into_iter().zip(latency.below_each(&limits)).collect(),
+        buckets: buckets.chain(beyond).collect(),
+        count,
+        sum_ns: latency.mean_ns.map(|mean| mean * count as f64),
     }
 }
 

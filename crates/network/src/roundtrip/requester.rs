@@ -114,6 +114,11 @@ impl<P: Port, T: Timebase> Requester<P, T> {
 
     /// Asks until somebody answers, then practises: code is in the caches and waits know their margins.
     pub fn begin(&mut self, patience_ns: u64) -> Result<(), NoAnswer> {
+        self.begin_after(PRACTICE, patience_ns)
+    }
+
+    /// The same with so many requests of practice at most, for a stretch that is one of many.
+    pub fn begin_after(&mut self, practice: u64, patience_ns: u64) -> Result<(), NoAnswer> {
         let began_ns = self.time.now_ns();
         while !self.is_answered() {
             if self.time.now_ns().saturating_sub(began_ns) >= patience_ns {
@@ -121,7 +126,7 @@ impl<P: Port, T: Timebase> Requester<P, T> {
                 return Err(NoAnswer { patience_ns, why });
             }
         }
-        self.start(PRACTICE.min(PRACTICE_NS / self.job.period_ns.max(1)));
+        self.start(practice.min(PRACTICE_NS / self.job.period_ns.max(1)));
         while self.turn() != Turn::Ended {}
         self.practice = false;
         (self.window, self.tally) = (Window::default(), Tally::default());
@@ -156,6 +161,11 @@ impl<P: Port, T: Timebase> Requester<P, T> {
     /// What became of the requests so far.
     pub fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// The port, for another run.
+    pub fn into_port(self) -> P {
+        self.port
     }
 
     /// The clock.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Bucket;
-use crate::run::Outlier;
+use crate::run::{Outlier, RoundTrips};
 
 /// What was added to one series since the line before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct Added {
     #[serde(default)]
     #[serde(alias = "outliers_seen")]
     pub outlier_count: u64,
+    /// What became of the requests meanwhile, where there were any; the way that they took is in the series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<RoundTrips>,
     /// Causes that were named for the first time; outliers refer to them by their index in the whole journal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseName>,

@@ -101,6 +101,9 @@ fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     latency.mean_ns = moments.map(|moments| moments.mean_ns);
     latency.std_dev_ns = moments.and_then(|moments| moments.std_dev_ns);
     series.missed = series.missed.saturating_add(added.missed);
+    if let Some(more) = &added.round_trips {
+        series.round_trips.get_or_insert_default().add(more);
+    }
     series.maxima.step_ns = 1_000_000_000;
     series.maxima.max_ns.push(added.second_max_ns);
     series.outlier_count = series.outlier_count.saturating_add(added.outlier_count);

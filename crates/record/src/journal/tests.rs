@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::recover::recover_lines;
 use super::*;
 use crate::histogram::Bucket;
-use crate::run::{Outlier, Series};
+use crate::run::{Outlier, RoundTrips, Series};
 
 fn journal(dir: &Path) -> (PathBuf, Journal) {
     let mut run = Run::new("ontick 0.1.0", "timer");
@@ -86,6 +86,19 @@ fn a_mean_of_no_samples_gives_way_to_that_of_the_first() {
     journal.append(&second(2)).unwrap();
     let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(run.series[0].latency.mean_ns, Some(402.0));
+}
+
+#[test]
+fn counts_of_requests_are_those_of_all_seconds() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut journal) = journal(dir.path());
+    let counts = |sent, overdue| RoundTrips { sent, answered: sent - 3, overdue, ..RoundTrips::default() };
+    journal.append(&Added { round_trips: Some(counts(100, 1)), ..second(1) }).unwrap();
+    journal.append(&second(2)).unwrap();
+    journal.append(&Added { round_trips: Some(counts(50, 2)), ..second(3) }).unwrap();
+    let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let all = run.series[0].round_trips.clone().unwrap();
+    assert_eq!((all.sent, all.answered, all.overdue, all.lost()), (150, 144, 3, 3));
 }
 
 #[test]

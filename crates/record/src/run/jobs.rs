@@ -69,6 +69,29 @@ pub struct RoundTrips {
     pub out_of_order: u64,
 }
 
+impl RoundTrips {
+    /// Adds the counts of another stretch of the same way.
+    pub fn add(&mut self, more: &Self) {
+        for (all, more) in [
+            (&mut self.sent, more.sent),
+            (&mut self.answered, more.answered),
+            (&mut self.late, more.late),
+            (&mut self.skipped, more.skipped),
+            (&mut self.refused, more.refused),
+            (&mut self.overdue, more.overdue),
+            (&mut self.duplicates, more.duplicates),
+            (&mut self.out_of_order, more.out_of_order),
+        ] {
+            *all = all.saturating_add(more);
+        }
+    }
+
+    /// Requests that were never answered, as far as anybody waited.
+    pub fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.answered).saturating_sub(self.overdue)
+    }
+}
+
 /// The shortest time for which an input fell and rose again that was still detected.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

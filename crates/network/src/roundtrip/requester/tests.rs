@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::roundtrip::message::{OCTETS, Residence};
 use crate::roundtrip::responder::Responder;
+use crate::roundtrip::stretch::measure_stretch;
 
 const MS: u64 = 1_000_000;
 /// What a reading of the clock takes, and how much later than it should a sleep ends.
@@ -246,6 +247,34 @@ fn a_kernel_that_takes_no_frames_misses_every_period_at_its_time() {
     world.borrow_mut().is_down = true;
     assert_eq!(trips(&mut requester), [(0, None); 5]);
     assert_eq!(requester.tally(), Tally { refused: 5, ..Tally::default() });
+}
+
+#[test]
+fn stretches_by_one_port_each_count_what_they_brought() {
+    let world = Shared::default();
+    let mut port = End(world.clone(), 0);
+    for (run, lost) in [(1, false), (2, true), (3, false)] {
+        let fate = vec![vec![0], if lost { vec![] } else { vec![0] }, vec![0]];
+        world.borrow_mut().fate = fate.into();
+        let responder = Responder::new(End(world.clone(), 1), Paper::new(&world), Waiting::Block);
+        let time = Paper { answers: Some(Box::new(responder)), ..Paper::new(&world) };
+        let began_ns = world.borrow().now_ns;
+        let mut requester = Requester::new(port, 1, time, Job { run, ..job(Waiting::Block, 20) });
+        let stretch = measure_stretch(&mut requester, 1_000 * MS).unwrap();
+        // Ten of practice at most, and one that was asked first.
+        let periods = (world.borrow().now_ns - began_ns) / MS;
+        assert!((20..40).contains(&periods), "{periods}");
+        let missed = u64::from(lost);
+        assert_eq!((stretch.missed, stretch.round_trips.count()), (missed, 20 - missed));
+        assert_eq!(stretch.tally, Tally { sent: 20, answered: 20 - missed, ..Tally::default() });
+        assert!(stretch.round_trips.max_ns.unwrap() < 100_000, "{stretch:?}");
+        let counts = stretch.tally.record("eth1".into(), "a".into(), MS);
+        assert_eq!((counts.lost(), counts.sent, counts.answered), (missed, 20, 20 - missed));
+        port = requester.into_port();
+    }
+    world.borrow_mut().is_down = true;
+    let mut requester = Requester::new(port, 1, Paper::new(&world), job(Waiting::Block, 20));
+    assert_eq!(measure_stretch(&mut requester, 100 * MS).unwrap_err().to_string(), "nobody answered within 100ms");
 }
 
 #[test]
