@@ -27,7 +27,7 @@ fn service() -> &'static Service {
         let job = Job { interval_ns: 1_000_000, cycles: 200, policy: Policy::Other, outlier_ns: 200_000 };
         let listen = "127.0.0.1:9119".parse().unwrap();
         Service {
-            state: Mutex::new(State::open(&ontick_fuzz::folder(), &[0, 1], &job, 7).unwrap()),
+            state: Mutex::new(State::open(&ontick_fuzz::folder(), &[0, 1], &job, &[], 7).unwrap()),
             open: Admission::new(&listen, &["box.lan".into()], None),
             guarded: Admission::new(&listen, &["box.lan".into()], Some(TOKEN.into())),
             signals: Signals::default(),

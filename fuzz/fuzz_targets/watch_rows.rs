@@ -3,6 +3,7 @@
 
 use ontick_watch::Row;
 use ontick_watch::history::rows::{Rows, RowsError};
+use ontick_watch::series::SeriesId;
 
 /// With these first bytes a file is one of rows.
 const HEAD: &[u8] = b"ontick-rows/1 40 bytes each, crc32 last\n";
@@ -17,11 +18,11 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<AnyRow>, Vec<u8>)| {
     for row in &rows {
         match row {
             Ok(any) => bytes.extend(any),
-            Err([at, cpu, samples, p50_ns, p99_ns, max_ns, steal_ms]) => {
-                let (cpu, max_ns) = (*cpu as u16, u64::from(*max_ns));
+            Err([at, code, samples, p50_ns, p99_ns, max_ns, steal_ms]) => {
+                let (series, max_ns) = (SeriesId::of_code(*code as u16), u64::from(*max_ns));
                 let row = Row {
                     at: *at,
-                    cpu,
+                    series,
                     samples: *samples,
                     missed: 0,
                     p50_ns: *p50_ns,
@@ -47,7 +48,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<AnyRow>, Vec<u8>)| {
     let damaged = rows.each(0, u32::MAX, |_| found += 1).unwrap();
     assert!(found + damaged <= rows.count() && (!with_head || found >= sound), "{found} of {sound}");
     // Whatever was there, what comes is kept.
-    let row = Row { at: 7, cpu: 3, samples: 200, ..Row::default() };
+    let row = Row { at: 7, series: SeriesId::Cpu(3), samples: 200, ..Row::default() };
     rows.append(&[row]).unwrap();
     let mut last = None;
     rows.each(0, u32::MAX, |row| last = Some(row)).unwrap();

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ontick_record::compare::paired;
 use ontick_watch::Row;
 use ontick_watch::history::rows::Rows;
+use ontick_watch::series::SeriesId;
 
 use super::service::Service;
 use crate::child;
@@ -60,7 +61,7 @@ fn month(state: &Path) -> Result<(), String> {
     let rows = (0..MONTH_S / ROW_S).flat_map(|n| {
         (0..8).map(move |cpu| Row {
             at: (now - MONTH_S + n * ROW_S) / ROW_S * ROW_S,
-            cpu,
+            series: SeriesId::Cpu(cpu),
             samples: 6_000,
             p50_ns: 5_000,
             p99_ns: 9_000,

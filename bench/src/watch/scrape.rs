@@ -8,6 +8,7 @@ use ontick_record::journal::Journal;
 use ontick_record::store;
 use ontick_watch::Row;
 use ontick_watch::history::rows::Rows;
+use ontick_watch::series::SeriesId;
 
 use super::CPUS;
 use super::service::Service;
@@ -76,7 +77,7 @@ fn model(state: &Path, record: &[u8]) -> Result<(), String> {
     }
     Journal::resume(&state.join("totals.json"), &run).map_err(|e| format!("the modelled record: {e}"))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as u32);
-    let row = |cpu| Row { at: now - 10, cpu, samples: 200, max_ns: 50_000, ..Row::default() };
+    let row = |cpu| Row { at: now - 10, series: SeriesId::Cpu(cpu), samples: 200, max_ns: 50_000, ..Row::default() };
     let mut rows = Rows::open(&state.join("blocks.rows")).map_err(|e| e.to_string())?;
     rows.append(&(0..CPUS).map(row).collect::<Vec<_>>()).map_err(|e| e.to_string())
 }

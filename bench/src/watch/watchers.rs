@@ -12,6 +12,7 @@ use ontick_record::compare::{Spread, paired};
 use ontick_rt::cpus;
 use ontick_watch::Row;
 use ontick_watch::history::rows::Rows;
+use ontick_watch::series::SeriesId;
 
 use super::service::{SETTLES, Service};
 use crate::side::Job;
@@ -70,7 +71,7 @@ fn hour(state: &Path) -> Result<(), String> {
     let rows = (0..360).flat_map(|n| {
         cpus.iter().map(move |cpu| Row {
             at: now - 3_600 + n * 10,
-            cpu: *cpu,
+            series: SeriesId::Cpu(*cpu),
             samples: 200,
             p50_ns: 5_000,
             p99_ns: 9_000,

@@ -13,6 +13,8 @@ use ontick_rt::timed_section::{SectionCpu, SectionError, TimedSection};
 use ontick_rt::wait::Sleep;
 use ontick_rt::{Cycle, recorder};
 
+use crate::series::SeriesId;
+
 /// Cycles before those that count: they bring code and data into the caches, as those of a loop that runs all the time.
 const WARM_UP: u32 = 10;
 
@@ -42,20 +44,23 @@ pub struct Measured {
     pub outliers: Vec<Outlier>,
 }
 
-/// What a block brought.
+/// What a block brought, of whichever series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     /// When it began, in seconds since 1970.
     pub at: u32,
-    /// The CPU.
-    pub cpu: u16,
-    /// How late the thread woke up.
+    /// What it is of.
+    pub series: SeriesId,
+    /// How late the thread woke up, or how long round trips took.
     pub latency: Histogram,
-    /// Periods that passed without a wake-up.
+    /// Periods that passed without a wake-up, or without an answer.
     pub missed: u64,
     /// What the hypervisor took from all CPUs meanwhile, in ns.
     pub steal_ns: u64,
 }
+
+/// Why requests cannot be sent, or are not answered.
+pub type RequestError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why there is no block.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +77,12 @@ pub enum BlockError {
     /// The thread could not be set up there.
     #[error(transparent)]
     Section(#[from] SectionError),
+    /// Requests cannot be sent, or nobody answers.
+    #[error(transparent)]
+    Requests(RequestError),
+    /// It takes longer than anybody waits, as a name that is looked up may.
+    #[error("its requests are not ready yet")]
+    NotReady,
     /// The thread is not allowed on that CPU.
     #[error("CPU {cpu}: {why}")]
     Refused {
@@ -84,10 +95,7 @@ pub enum BlockError {
 
 /// Measures a block on a thread of its own.
 pub fn measure(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
-    let own = std::process::id();
-    if let Some(holder) = holders().into_iter().find(|holder| holder.cpu == cpu && holder.pid != own) {
-        return Err(BlockError::Busy { cpu, by: holder.to_string() });
-    }
+    check_free(cpu)?;
     let on_its_own = || timed(cpu, job);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("ontick-block".into()).spawn_scoped(scope, on_its_own);
@@ -96,14 +104,36 @@ pub fn measure(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
     })
 }
 
-fn timed(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
+/// Refuses a CPU that somebody else's real-time work is on.
+pub(crate) fn check_free(cpu: u32) -> Result<(), BlockError> {
+    let own = std::process::id();
+    match holders().into_iter().find(|holder| holder.cpu == cpu && holder.pid != own) {
+        Some(holder) => Err(BlockError::Busy { cpu, by: holder.to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Does work on a CPU, with a policy as far as the system allows it; what was refused beside the CPU comes with it.
+pub(crate) fn on_cpu<T>(cpu: u32, policy: Policy, work: impl FnOnce() -> T) -> Result<(T, Vec<String>), BlockError> {
     block_signals();
-    let setup = Setup::new().policy(job.policy).timer_slack_ns(1);
+    let setup = Setup::new().policy(policy).timer_slack_ns(1);
     let section = TimedSection::begin(SectionCpu::One(cpu), setup)?;
     let refused: Vec<String> = section.refused().collect();
     if section.cpu() != Some(cpu) {
         return Err(BlockError::Refused { cpu, why: refused.join("; ") });
     }
+    let result = work();
+    // The thread ends soon; that it cannot be put back harms nobody.
+    let _ = section.end();
+    Ok((result, refused))
+}
+
+fn timed(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
+    let (measured, refused) = on_cpu(cpu, job.policy, || wake_ups(cpu, job))?;
+    Ok(Measured { refused, ..measured })
+}
+
+fn wake_ups(cpu: u32, job: &Job) -> Measured {
     // The recorder hands over what is above.
     let (mut writer, mut reader) = recorder::channel(job.outlier_ns.saturating_sub(1));
     let mut cycle = Cycle::new(Clock::new(ClockId::Monotonic), Sleep, job.interval_ns);
@@ -124,18 +154,16 @@ fn timed(cpu: u32, job: &Job) -> Result<Measured, BlockError> {
     let latency = Histogram::recorded(buckets, found.min_ns.zip(found.max_ns), found.sum_ns, found.sum_of_squares);
     let block = Block {
         at,
-        cpu: cpu as u16,
+        series: SeriesId::Cpu(cpu as u16),
         latency,
         missed: found.missed,
         steal_ns: CpuTimes::now().steal_ns.saturating_sub(steal_ns),
     };
-    // The thread ends with this; that it cannot be put back harms nobody.
-    let _ = section.end();
     let mut outliers = Vec::new();
     while let Some(late) = reader.next_outlier() {
         outliers.push(Outlier { at_ns: late.at_ns, latency_ns: late.latency_ns, cause: None });
     }
-    Ok(Measured { block, refused, tid: current_tid(), outliers })
+    Measured { block, refused: Vec::new(), tid: current_tid(), outliers }
 }
 
 /// Seconds since 1970; 0 before that, and the last that fit after 2106.
@@ -154,7 +182,7 @@ mod tests {
         let cpu = ontick_rt::cpus::preferred();
         match measure(cpu, &job) {
             Ok(Measured { block, outliers, .. }) => {
-                assert_eq!((block.cpu, block.latency.count(), outliers.len()), (cpu as u16, 50, 50));
+                assert_eq!((block.series, block.latency.count(), outliers.len()), (SeriesId::Cpu(cpu as u16), 50, 50));
                 assert_eq!(outliers.iter().map(|late| late.latency_ns).max(), block.latency.max_ns);
                 assert!(block.at > 1_700_000_000 && block.latency.max_ns > Some(0));
             }

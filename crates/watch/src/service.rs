@@ -14,12 +14,14 @@ use ontick_record::run::Outlier;
 use ontick_units::CpuList;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::block::{self, BlockError, Job, Measured, seconds_now};
+use crate::block::{self, Block, BlockError, Job, Measured, seconds_now};
 use crate::causes::Late;
 use crate::changes::Seen;
 use crate::events::Kind;
 use crate::hours::Hours;
 use crate::pace::{Backoff, Pace};
+use crate::roundtrip::{MeasuredTrips, RoundTrip, Way};
+use crate::series::SeriesId;
 use crate::state::{State, StateError, UNTRACED};
 
 /// How often the flag that ends the service is looked at.
@@ -53,6 +55,9 @@ pub type Listener = Box<dyn Fn() + Send>;
 pub struct Service {
     options: Options,
     state: Arc<Mutex<State>>,
+    round_trips: Vec<(SeriesId, RoundTrip)>,
+    /// Why round trips are not measured now.
+    unanswered: BTreeMap<SeriesId, String>,
     backoffs: BTreeMap<u32, Backoff>,
     refused: Vec<String>,
     explainer: Option<BlockExplainer>,
@@ -63,9 +68,12 @@ pub struct Service {
 const EXPLAINED: usize = 200;
 
 impl Service {
-    /// Opens the state, and the kernel's tracing where it is wanted.
-    pub fn open(options: Options) -> Result<Self, StateError> {
-        let mut state = State::open(&options.folder, &options.cpus, &options.job, seconds_now())?;
+    /// Opens the state, and the kernel's tracing where it is wanted. Each round measures these round trips, too.
+    pub fn open(options: Options, round_trips: Vec<RoundTrip>) -> Result<Self, StateError> {
+        let ways: Vec<Way> = round_trips.iter().map(|of| of.way().clone()).collect();
+        let mut state = State::open(&options.folder, &options.cpus, &options.job, &ways, seconds_now())?;
+        let ids: Vec<SeriesId> = state.round_trips().iter().map(|(id, _)| *id).collect();
+        let round_trips = ids.into_iter().zip(round_trips).collect();
         let explainer = options.explain.then(|| {
             let placement =
                 Placement { cpu: options.cpus.first().copied(), policy: options.job.policy, prepared: false };
@@ -80,7 +88,16 @@ impl Service {
             state.note(seconds_now(), Kind::Service, true, None, why.clone());
         }
         let state = Arc::new(Mutex::new(state));
-        Ok(Self { options, state, backoffs: BTreeMap::new(), refused: Vec::new(), explainer, unexplained })
+        Ok(Self {
+            options,
+            state,
+            round_trips,
+            unanswered: BTreeMap::new(),
+            backoffs: BTreeMap::new(),
+            refused: Vec::new(),
+            explainer,
+            unexplained,
+        })
     }
 
     /// Why outliers are not explained though that was wanted.
@@ -119,6 +136,7 @@ impl Service {
             }
             if self.options.hours.is_none_or(|hours| hours.contain_now()) {
                 self.round(began.elapsed().as_secs(), stop);
+                self.round_trips(stop);
             }
             let used = cost().saturating_sub(round_cost);
             round_cost += used;
@@ -152,6 +170,32 @@ impl Service {
         }
     }
 
+    /// One block of each way, from the last of the CPUs: it has the fewest interrupts as a rule.
+    fn round_trips(&mut self, stop: &AtomicBool) {
+        let Some(cpu) = self.options.cpus.last().copied() else { return };
+        for (id, round_trip) in &mut self.round_trips {
+            if stop.load(Relaxed) {
+                return;
+            }
+            match round_trip.measure(cpu, self.options.job.policy) {
+                Ok(measured) => {
+                    let was_unanswered = self.unanswered.remove(id).is_some();
+                    take_trips(&mut lock(&self.state), *id, measured, was_unanswered);
+                }
+                // What it waits for was said before, or is over soon.
+                Err(BlockError::NotReady) if self.unanswered.contains_key(id) => {}
+                Err(error) => {
+                    let why = error.to_string();
+                    // It is tried again in each round: a responder that comes back is measured at once.
+                    if self.unanswered.get(id) != Some(&why) {
+                        lock(&self.state).pause(seconds_now(), *id, Some(why.clone()));
+                        self.unanswered.insert(*id, why);
+                    }
+                }
+            }
+        }
+    }
+
     /// Ends what was traced of a block; the causes of its largest outliers, which were in this order.
     fn causes(&mut self, cpu: u32, measured: Option<&Measured>) -> Vec<(Outlier, Cause)> {
         let Some(explainer) = &mut self.explainer else { return Vec::new() };
@@ -178,20 +222,29 @@ impl Service {
         let late: Vec<Late> = measured.outliers.iter().map(late).collect();
         let mut state = lock(&self.state);
         if self.backoffs.entry(cpu).or_default().admit() {
-            state.pause(block.at, cpu, None);
+            state.pause(block.at, block.series, None);
         }
         state.add(block, &late);
     }
 
     fn leave(&mut self, cpu: u32, now_s: u64, error: &BlockError) {
         if self.backoffs.entry(cpu).or_default().refuse(now_s) {
-            lock(&self.state).pause(seconds_now(), cpu, Some(error.to_string()));
+            lock(&self.state).pause(seconds_now(), SeriesId::Cpu(cpu as u16), Some(error.to_string()));
         }
     }
 
     fn note(&self, kind: Kind, text: String) {
         lock(&self.state).note(seconds_now(), kind, false, None, text);
     }
+}
+
+fn take_trips(state: &mut State, series: SeriesId, measured: MeasuredTrips, was_unanswered: bool) {
+    let MeasuredTrips { at, trips, steal_ns } = measured;
+    if was_unanswered {
+        state.pause(at, series, None);
+    }
+    let block = Block { at, series, latency: trips.round_trips, missed: trips.missed, steal_ns };
+    state.add_round_trips(&block, &trips.counts);
 }
 
 /// A thread that panicked while it held the state left it as it was between two blocks.
@@ -260,8 +313,8 @@ mod tests {
     #[test]
     fn it_measures_until_it_is_ended_and_two_do_not_share_a_folder() {
         let folder = tempfile::tempdir().unwrap();
-        let mut service = Service::open(options(folder.path())).unwrap();
-        let refused = Service::open(options(folder.path())).err().unwrap();
+        let mut service = Service::open(options(folder.path()), Vec::new()).unwrap();
+        let refused = Service::open(options(folder.path()), Vec::new()).err().unwrap();
         assert!(refused.to_string().contains("used by another service"), "{refused}");
         let (stop, state) = (Arc::new(AtomicBool::new(false)), service.state());
         let (ended, rounds) = (stop.clone(), std::sync::atomic::AtomicU32::new(0));

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use ontick_record::run::RoundTrips;
 use ontick_record::{Histogram, Run, Severity};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
@@ -15,6 +16,9 @@ use crate::causes::{Causes, Counted, Late};
 use crate::changes::Seen;
 use crate::events::{Event, Events, Kind};
 use crate::history::{Fineness, History, rows::RowsError, thinned_to};
+use crate::names::Names;
+use crate::roundtrip::Way;
+use crate::series::SeriesId;
 use crate::totals::{Totals, TotalsError};
 
 /// Why a cause is unknown where nothing is traced, as records say it.
@@ -54,7 +58,9 @@ pub struct State {
     totals: Totals,
     events: Events,
     causes: Causes,
-    cpus: BTreeMap<u32, OfCpu>,
+    names: Names,
+    round_trips: Vec<(SeriesId, Way)>,
+    present: BTreeMap<SeriesId, Present>,
     seen: Option<Seen>,
     /// What could not be written, so that it is said once.
     failing: bool,
@@ -63,9 +69,9 @@ pub struct State {
     started: u32,
 }
 
-/// A CPU as the page shows it.
+/// A series as the page shows it.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct OfCpu {
+pub struct Present {
     /// The figures of the last block.
     pub last: Option<Figures>,
     /// Why it is not measured now.
@@ -121,6 +127,9 @@ pub struct Now {
     pub duty: f64,
     /// Each CPU that is watched.
     pub cpus: Vec<CpuNow>,
+    /// Round trips that are measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub round_trips: Vec<RoundTripNow>,
     /// How many findings are bad.
     pub bad: usize,
     /// How many findings are warnings.
@@ -136,14 +145,28 @@ pub struct CpuNow {
     pub cpu: u32,
     /// The last block, and why there is no newer one.
     #[serde(flatten)]
-    pub now: OfCpu,
+    pub now: Present,
     /// All that was ever measured there.
     pub total: Figures,
 }
 
+/// Round trips now.
+#[derive(Debug, Clone, Serialize)]
+pub struct RoundTripNow {
+    /// The series, as rows and the record name it.
+    pub name: String,
+    /// The last block, and why there is no newer one.
+    #[serde(flatten)]
+    pub now: Present,
+    /// All that was ever measured of it.
+    pub total: Figures,
+    /// What became of its requests.
+    pub counts: RoundTrips,
+}
+
 impl State {
     /// Opens the state in a folder, which is made if it is missing; what was found damaged is an event.
-    pub fn open(folder: &Path, cpus: &[u32], job: &Job, now: u32) -> Result<Self, StateError> {
+    pub fn open(folder: &Path, cpus: &[u32], job: &Job, ways: &[Way], now: u32) -> Result<Self, StateError> {
         let system = |path: &Path| {
             let path = path.to_owned();
             move |error| StateError::System { path, error }
@@ -158,10 +181,15 @@ impl State {
         let lock = lock.map_err(system(&path))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| StateError::InUse(folder.into()))?;
         let (history, damaged) = History::open(folder)?;
-        let (totals, damage) = Totals::open(folder, cpus, job)?;
+        let (mut names, unnamed) = Names::open(folder).map_err(system(folder))?;
+        let free = if ways.is_empty() { 0 } else { history.free_number()? };
+        let id = |way: &Way| Ok((names.id(&way.name(), free).map_err(system(folder))?, way.clone()));
+        let round_trips = ways.iter().map(id).collect::<Result<Vec<_>, StateError>>()?;
+        let (totals, damage) = Totals::open(folder, cpus, job, &round_trips)?;
         let events = Events::open(folder).map_err(system(folder))?;
         let (causes, uncounted) = Causes::open(folder);
-        let cpus = cpus.iter().map(|cpu| (*cpu, OfCpu::default())).collect();
+        let all = cpus.iter().map(|cpu| SeriesId::Cpu(*cpu as u16)).chain(round_trips.iter().map(|(id, _)| *id));
+        let present = all.map(|id| (id, Present::default())).collect();
         let seen = Seen::read(&crate::changes::file_in(folder));
         let mut state = Self {
             folder: folder.into(),
@@ -170,7 +198,9 @@ impl State {
             totals,
             events,
             causes,
-            cpus,
+            names,
+            round_trips,
+            present,
             seen,
             failing: false,
             duty: 0.0,
@@ -185,7 +215,7 @@ impl State {
                 format!("{damaged} rows of what was kept are damaged, and left out"),
             );
         }
-        for damage in damage.into_iter().chain(uncounted) {
+        for damage in damage.into_iter().chain(uncounted).chain(unnamed) {
             state.note(now, Kind::State, true, None, damage);
         }
         Ok(state)
@@ -193,12 +223,7 @@ impl State {
 
     /// Takes a block in, and notes the largest of its outliers.
     pub fn add(&mut self, block: &Block, outliers: &[Late]) {
-        let figures = Figures::of(block.at, &block.latency, block.missed);
-        if let Some(of) = self.cpus.get_mut(&block.cpu.into()) {
-            (of.last, of.paused) = (Some(figures), None);
-        }
-        let written = self.history.add(block).map_err(StateError::from);
-        let written = written.and(self.totals.add(block, outliers.len()).map_err(StateError::from));
+        let written = self.keep(block, outliers.len(), None);
         let counted = self.causes.add(block.at, outliers);
         let counted = counted.map_err(|error| StateError::System { path: self.folder.clone(), error });
         self.judge(block.at, written.and(counted));
@@ -211,9 +236,24 @@ impl State {
                 ("unknown", UNTRACED) => String::new(),
                 _ => format!(": {}", worst.name()),
             };
-            let text = format!("CPU {} was {} late{more}{why}", block.cpu, ontick_units::show(worst.latency_ns));
-            self.note(block.at, Kind::Outlier, true, Some(block.cpu.into()), text);
+            let text = format!("{} was {} late{more}{why}", block.series, ontick_units::show(worst.latency_ns));
+            self.note(block.at, Kind::Outlier, true, cpu_of(block.series), text);
         }
+    }
+
+    /// Takes a block of round trips in, with what became of its requests.
+    pub fn add_round_trips(&mut self, block: &Block, counts: &RoundTrips) {
+        let written = self.keep(block, 0, Some(counts));
+        self.judge(block.at, written);
+    }
+
+    fn keep(&mut self, block: &Block, outliers: usize, counts: Option<&RoundTrips>) -> Result<(), StateError> {
+        let figures = Figures::of(block.at, &block.latency, block.missed);
+        if let Some(of) = self.present.get_mut(&block.series) {
+            (of.last, of.paused) = (Some(figures), None);
+        }
+        let written = self.history.add(block).map_err(StateError::from);
+        written.and(self.totals.add(block, outliers, counts).map_err(StateError::from))
     }
 
     /// A full disk is said once, and once more when there is room again; measuring goes on.
@@ -231,16 +271,19 @@ impl State {
         }
     }
 
-    /// Why a CPU is not measured; none if it is again.
-    pub fn pause(&mut self, at: u32, cpu: u32, why: Option<String>) {
+    /// Why a series is not measured; none if it is again.
+    pub fn pause(&mut self, at: u32, series: SeriesId, why: Option<String>) {
+        let name = self.names.name(series);
+        // A CPU is left to its user; a responder should answer.
+        let bad = why.is_some() && cpu_of(series).is_none();
         let text = match &why {
-            Some(why) => format!("CPU {cpu} is not measured: {why}"),
-            None => format!("CPU {cpu} is measured again"),
+            Some(why) => format!("{name} is not measured: {why}"),
+            None => format!("{name} is measured again"),
         };
-        if let Some(of) = self.cpus.get_mut(&cpu) {
+        if let Some(of) = self.present.get_mut(&series) {
             of.paused = why;
         }
-        self.note(at, Kind::Pause, false, Some(cpu), text);
+        self.note(at, Kind::Pause, bad, cpu_of(series), text);
     }
 
     /// The machine as it was found; what changed since it was last looked at becomes events.
@@ -272,11 +315,19 @@ impl State {
 
     /// The present.
     pub fn now(&self, at: u32) -> Now {
-        let total = |cpu: u32| {
-            let series = self.totals.run().series.iter().find(|series| series.settings.cpu == Some(cpu));
+        let total = |id| {
+            let series = self.totals.series(id);
             series.map(|series| Figures::of(self.started, &series.latency, series.missed)).unwrap_or_default()
         };
-        let cpus = self.cpus.iter().map(|(cpu, now)| CpuNow { cpu: *cpu, now: now.clone(), total: total(*cpu) });
+        let cpu =
+            |(id, now): (&SeriesId, &Present)| Some(CpuNow { cpu: cpu_of(*id)?, now: now.clone(), total: total(*id) });
+        let cpus = self.present.iter().filter_map(cpu);
+        let round_trip = |(id, _): &(SeriesId, Way)| RoundTripNow {
+            name: self.names.name(*id),
+            now: self.present.get(id).cloned().unwrap_or_default(),
+            total: total(*id),
+            counts: self.totals.series(*id).and_then(|series| series.round_trips.clone()).unwrap_or_default(),
+        };
         let count = |severity| self.seen.as_ref().map_or(0, |seen| seen.count(severity));
         Now {
             schema: "ontick-now/1",
@@ -285,10 +336,32 @@ impl State {
             environment: self.totals.run().environment.clone(),
             duty: self.duty,
             cpus: cpus.collect(),
+            round_trips: self.round_trips.iter().map(round_trip).collect(),
             bad: count(Severity::Bad),
             warnings: count(Severity::Warn),
             causes: self.causes.all(),
         }
+    }
+
+    /// Round trips that are measured, with their series.
+    pub fn round_trips(&self) -> &[(SeriesId, Way)] {
+        &self.round_trips
+    }
+
+    /// Whether its last block was answered.
+    pub fn is_answered(&self, series: SeriesId) -> bool {
+        let present = self.present.get(&series);
+        present.is_some_and(|of| of.paused.is_none() && of.last.as_ref().is_some_and(|last| last.samples > 0))
+    }
+
+    /// The name of a series.
+    pub fn name(&self, series: SeriesId) -> String {
+        self.names.name(series)
+    }
+
+    /// What was measured so far of a series that is measured now.
+    pub fn total(&self, series: SeriesId) -> Option<&ontick_record::Series> {
+        self.totals.series(series)
     }
 
     /// All that was measured, as a record.
@@ -296,7 +369,7 @@ impl State {
         self.totals.run()
     }
 
-    /// Rows of a stretch of the past, at most so many for each CPU.
+    /// Rows of a stretch of the past, at most so many for each series.
     pub fn history(&self, from: u32, to: u32, points: u32, now: u32) -> Result<Vec<crate::Row>, RowsError> {
         let rows = self.history.read(from, to, Fineness::of(from, to.min(now), now))?;
         Ok(thinned_to(rows, from, to, points))
@@ -310,5 +383,13 @@ impl State {
     /// What the machine was found to be.
     pub fn seen(&self) -> Option<&Seen> {
         self.seen.as_ref()
+    }
+}
+
+/// The CPU whose timer it is.
+fn cpu_of(series: SeriesId) -> Option<u32> {
+    match series {
+        SeriesId::Cpu(cpu) => Some(cpu.into()),
+        SeriesId::RoundTrip(_) => None,
     }
 }

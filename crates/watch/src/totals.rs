@@ -1,5 +1,6 @@
-//! All that was ever measured, CPU by CPU: a record that grows, kept in a journal so that a kill loses no block.
+//! All that was ever measured, series by series: a record that grows, kept in a journal so that a kill loses no block.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,14 +8,18 @@ use std::path::{Path, PathBuf};
 use ontick_measure::document;
 use ontick_record::Measurement;
 use ontick_record::journal::{self, Added, Journal};
-use ontick_record::run::{Run, Series, Settings};
+use ontick_record::run::{RoundTrips, Run, Series, Settings};
 use ontick_record::store::ParseError;
 
 use crate::block::{Block, Job};
+use crate::roundtrip::Way;
+use crate::series::SeriesId;
 
 /// The cumulative record.
 pub struct Totals {
     run: Run,
+    /// Where the series are in the run that are measured now.
+    places: BTreeMap<SeriesId, usize>,
     journal: Journal,
 }
 
@@ -33,9 +38,14 @@ pub enum TotalsError {
 }
 
 impl Totals {
-    /// Takes up the record in a folder, or begins one for these CPUs. A journal that cannot be read is moved aside; what
-    /// was wrong with it comes with the new one.
-    pub fn open(folder: &Path, cpus: &[u32], job: &Job) -> Result<(Self, Option<String>), TotalsError> {
+    /// Takes up the record in a folder, or begins one for these CPUs and round trips. A journal that cannot be read is
+    /// moved aside; what was wrong with it comes with the new one.
+    pub fn open(
+        folder: &Path,
+        cpus: &[u32],
+        job: &Job,
+        round_trips: &[(SeriesId, Way)],
+    ) -> Result<(Self, Option<String>), TotalsError> {
         let path = folder.join("totals.json");
         let there = journal::path_for(&path);
         let (run, damage) = match recovered(&there) {
@@ -48,23 +58,29 @@ impl Totals {
         };
         let mut run = run.unwrap_or_else(|| document::begin(Measurement::Timer, Vec::new(), cpus.last().copied()));
         run.environment = Some(document::environment(cpus.last().copied()));
+        let mut places = BTreeMap::new();
         for cpu in cpus {
-            if !run.series.iter().any(|series| series.settings.cpu == Some(*cpu)) {
-                run.series.push(empty(*cpu, job));
-            }
+            let place = place(&mut run, |series| series.settings.cpu == Some(*cpu), || empty(*cpu, job));
+            places.insert(SeriesId::Cpu(*cpu as u16), place);
+        }
+        for (id, way) in round_trips {
+            let place = place(&mut run, |series| is_of(series, way), || empty_round_trips(way, job));
+            places.insert(*id, place);
         }
         let journal = Journal::resume(&path, &run).map_err(|error| TotalsError::System { path: there, error })?;
-        Ok((Self { run, journal }, damage))
+        Ok((Self { run, places, journal }, damage))
     }
 
-    /// Adds a block, with so many outliers.
-    pub fn add(&mut self, block: &Block, outliers: usize) -> Result<(), TotalsError> {
-        let of_cpu = |series: &Series| series.settings.cpu == Some(block.cpu.into());
-        let Some(index) = self.run.series.iter().position(of_cpu) else { return Ok(()) };
+    /// Adds a block, with so many outliers, and what became of its requests where it had any.
+    pub fn add(&mut self, block: &Block, outliers: usize, counts: Option<&RoundTrips>) -> Result<(), TotalsError> {
+        let Some(index) = self.places.get(&block.series).copied() else { return Ok(()) };
         let series = &mut self.run.series[index];
         series.latency.merge(&block.latency);
         series.missed += block.missed;
         series.outlier_count += outliers as u64;
+        if let Some((all, counts)) = series.round_trips.as_mut().zip(counts) {
+            all.add(counts);
+        }
         let covered_ns = series.settings.interval_ns.saturating_mul(block.latency.count() + block.missed);
         self.run.duration_ns = self.run.duration_ns.saturating_add(covered_ns);
         let added = Added {
@@ -78,9 +94,15 @@ impl Totals {
             missed: block.missed,
             second_max_ns: block.latency.max_ns.unwrap_or(0),
             outlier_count: outliers as u64,
+            round_trips: counts.cloned(),
             ..Added::default()
         };
         self.journal.append(&added).map_err(|error| TotalsError::System { path: self.journal.path().into(), error })
+    }
+
+    /// What was measured so far of a series that is measured now.
+    pub fn series(&self, id: SeriesId) -> Option<&Series> {
+        self.places.get(&id).map(|place| &self.run.series[*place])
     }
 
     /// What was measured so far, as a record.
@@ -100,6 +122,14 @@ fn recovered(path: &Path) -> Result<Option<Run>, ParseError> {
     Ok(Some(run))
 }
 
+/// Where a series is in a run; one that is missing is added.
+fn place(run: &mut Run, is_it: impl Fn(&Series) -> bool, empty: impl FnOnce() -> Series) -> usize {
+    run.series.iter().position(is_it).unwrap_or_else(|| {
+        run.series.push(empty());
+        run.series.len() - 1
+    })
+}
+
 fn empty(cpu: u32, job: &Job) -> Series {
     let settings = Settings {
         method: "clock_nanosleep".into(),
@@ -109,6 +139,27 @@ fn empty(cpu: u32, job: &Job) -> Series {
         ..Settings::default()
     };
     Series { settings, ..Series::from(format!("CPU {cpu}")) }
+}
+
+fn is_of(series: &Series, way: &Way) -> bool {
+    series.round_trips.as_ref().is_some_and(|of| of.link == way.link && of.responder == way.responder)
+}
+
+/// The CPU is that of the timer's series alone.
+fn empty_round_trips(way: &Way, job: &Job) -> Series {
+    let settings = Settings {
+        method: way.waiting.clone(),
+        interval_ns: way.period_ns,
+        policy: job.policy.to_string(),
+        ..Settings::default()
+    };
+    let round_trips = RoundTrips {
+        link: way.link.clone(),
+        responder: way.responder.clone(),
+        deadline_ns: way.deadline_ns,
+        ..RoundTrips::default()
+    };
+    Series { settings, round_trips: Some(round_trips), ..Series::from(format!("round trip {}", way.name())) }
 }
 
 #[cfg(test)]
@@ -122,7 +173,7 @@ mod tests {
     fn block(cpu: u16, latencies: &[u64]) -> Block {
         let mut latency = Histogram::default();
         latencies.iter().for_each(|ns| latency.add(*ns, 1, 1));
-        Block { at: 7, cpu, latency, missed: 2, steal_ns: 0 }
+        Block { at: 7, series: SeriesId::Cpu(cpu), latency, missed: 2, steal_ns: 0 }
     }
 
     /// Of a CPU: samples, least, largest, missed.
@@ -136,20 +187,20 @@ mod tests {
     #[test]
     fn every_block_is_there_after_a_kill() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut totals, damage) = Totals::open(folder.path(), &[0, 1], &JOB).unwrap();
+        let (mut totals, damage) = Totals::open(folder.path(), &[0, 1], &JOB, &[]).unwrap();
         assert_eq!(damage, None);
-        totals.add(&block(1, &[5, 90]), 1).unwrap();
-        totals.add(&block(1, &[3]), 0).unwrap();
+        totals.add(&block(1, &[5, 90]), 1, None).unwrap();
+        totals.add(&block(1, &[3]), 0, None).unwrap();
         let before = figures(&totals);
         assert_eq!((before[1], &*totals.run().series[1].name), ((3, Some(3), Some(90), 4), "CPU 1"));
         // Nothing is closed. A CPU that comes later has a series of its own.
-        let (mut totals, _) = Totals::open(folder.path(), &[1, 2], &JOB).unwrap();
+        let (mut totals, _) = Totals::open(folder.path(), &[1, 2], &JOB, &[]).unwrap();
         assert_eq!((&figures(&totals)[..2], totals.run().series[1].outlier_count), (before.as_slice(), 1));
-        totals.add(&block(2, &[8]), 0).unwrap();
+        totals.add(&block(2, &[8]), 0, None).unwrap();
         let journal = folder.path().join("totals.json.journal");
         let whole = std::fs::read(&journal).unwrap();
         std::fs::write(&journal, &whole[..whole.len() - 3]).unwrap();
-        let (totals, damage) = Totals::open(folder.path(), &[1, 2], &JOB).unwrap();
+        let (totals, damage) = Totals::open(folder.path(), &[1, 2], &JOB, &[]).unwrap();
         assert_eq!((damage, figures(&totals)[2].0, figures(&totals)[1].0), (None, 0, 3));
     }
 
@@ -157,7 +208,7 @@ mod tests {
     fn a_journal_that_is_none_is_moved_aside() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("totals.json.journal"), "nonsense\n").unwrap();
-        let (totals, damage) = Totals::open(folder.path(), &[0], &JOB).unwrap();
+        let (totals, damage) = Totals::open(folder.path(), &[0], &JOB, &[]).unwrap();
         assert!(damage.unwrap().contains("totals.damaged") && totals.run().series.len() == 1);
         assert_eq!(std::fs::read_to_string(folder.path().join("totals.damaged")).unwrap(), "nonsense\n");
     }

@@ -1,5 +1,8 @@
 //! `ontick watch`
 
+mod round_trips;
+
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +23,7 @@ use ontick_watch::service::{Listener, Options, Service};
 use ontick_watch::signals::{Address, Signals};
 use ontick_watch::switches::SwitchWatch;
 
+use self::round_trips::RoundTripFlags;
 use super::switch::watched;
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
@@ -31,7 +35,7 @@ use crate::{flags, stop, terminal};
 /// use by other real-time programs are left alone meanwhile.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/s,format=binary &\n  ontick watch --sample unix:/tmp/s --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token\n  ontick watch --otlp http://127.0.0.1:4318"
+    after_help = "Examples:\n  ontick watch --listen 127.0.0.1:9119    then open http://127.0.0.1:9119\n  ontick watch --cpu 1-3 --hours 22:00-06:00\n  sudo ontick watch --explain --listen 127.0.0.1:9119\n  ontick sample --rate 1kHz --source wave:sine --to unix:/tmp/s,format=binary &\n  ontick watch --sample unix:/tmp/s --listen 127.0.0.1:9119\n  ontick watch --roundtrip 192.0.2.7:5000 --listen 127.0.0.1:9119\n  sudo ontick watch --listen 0.0.0.0:9119 --host box.lan --token token\n  ontick watch --otlp http://127.0.0.1:4318"
 )]
 pub struct Watch {
     /// The CPUs that are watched [default: all but isolated ones, which belong to somebody]
@@ -40,7 +44,7 @@ pub struct Watch {
     /// Period of the wake-ups, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// Wake-ups in a block
+    /// Wake-ups, and requests of --roundtrip, in a block
     #[arg(long, value_name = "N", default_value = "200", value_parser = clap::value_parser!(u32).range(10..=100_000))]
     cycles: u32,
     /// Time between two rounds over the CPUs, at least
@@ -49,6 +53,11 @@ pub struct Watch {
     /// Largest share of one CPU that all of this may cost: rounds come less often where they cost more
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = flags::share)]
     duty: f64,
+    /// Measure round trips over the network, too: who answers, as HOST:PORT or as MAC with interface=IF behind it, then
+    /// other options of `ontick latency roundtrip`, without their dashes (02:00:00:00:00:01,interface=eth1,period=2ms); may
+    /// be given several times
+    #[arg(long, value_name = "TO[,OPTION=VALUE...]", value_parser = round_trips::parse)]
+    roundtrip: Vec<RoundTripFlags>,
     /// Measure only in this part of the day
     #[arg(long, value_name = "HH:MM-HH:MM")]
     hours: Option<Hours>,
@@ -111,7 +120,8 @@ impl Watch {
         }
         let cpus: CpuList = options.cpus.iter().copied().collect();
         let folder = options.folder.clone();
-        let mut service = Service::open(options).map_err(Failure::new)?;
+        let round_trips = self.roundtrip.iter().map(|flags| flags.round_trip(self.cycles)).collect();
+        let mut service = Service::open(options, round_trips).map_err(Failure::new)?;
         let switches = self.switches();
         let (server, address) = match socket {
             None => (None, None),
@@ -165,14 +175,22 @@ impl Watch {
                 "CPU {missing} is not one that this program may use (it may use {online})"
             )));
         }
-        let block_ns = self.interval.saturating_mul(self.cycles.into());
+        let wake_ups_ns = self.interval.saturating_mul(self.cycles.into());
+        let round_trips = self.roundtrip.iter().map(|flags| flags.block_ns(self.cycles));
+        let block_ns = round_trips.fold(wake_ups_ns, u64::max);
         if block_ns > Duration::from_secs(60).as_nanos() as u64 {
             return Err(Failure::new(format!(
                 "a block of {} cycles of {} takes {}: ask for a minute or less",
                 self.cycles,
-                exact(self.interval),
+                exact(block_ns / u64::from(self.cycles)),
                 exact(block_ns)
             )));
+        }
+        let mut names = BTreeSet::new();
+        if let Some(twice) =
+            self.roundtrip.iter().map(|flags| flags.way().name()).find(|name| !names.insert(name.clone()))
+        {
+            return Err(Failure::new(format!("--roundtrip: {twice} is named twice")));
         }
         if !self.policy.is_real_time() && self.policy != Policy::Other || matches!(self.policy, Policy::Deadline { .. })
         {
@@ -216,6 +234,9 @@ impl Watch {
             self.duty * 100.0,
             terminal::harmless(&folder.display().to_string())
         );
+        for flags in &self.roundtrip {
+            text += &format!("asking   {}\n", terminal::harmless(&flags.describe(self.cycles)));
+        }
         if let Some(address) = address {
             text += &format!("page at  {address}\n");
         }

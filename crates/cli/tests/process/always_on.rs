@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ontick_watch::Row;
 use ontick_watch::history::rows::Rows;
+use ontick_watch::series::SeriesId;
 use serde_json::Value;
 
 use crate::bad_disks::with_mounts;
@@ -189,7 +190,7 @@ fn a_browser_draws_a_year_of_a_million_rows_and_says_nothing_on_its_console() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as u32;
     let row = |n: u32| Row {
         at: now - 31_000_000 + n / 10 * 310,
-        cpu: (n % 10) as u16,
+        series: SeriesId::Cpu((n % 10) as u16),
         samples: 6_000,
         p50_ns: 5_000,
         p99_ns: 9_000,

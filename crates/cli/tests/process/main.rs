@@ -99,6 +99,7 @@ mod terminal;
 mod timed_section;
 mod tune;
 mod verify_truth;
+mod watched_round_trips;
 mod watching;
 mod wire_capture;
 

@@ -13,14 +13,14 @@ use super::wire_capture::{Capture, Frame};
 use super::{Running, alone_on_this_machine, has, namespace::namespace, ontick, record, samples, send, stderr, stdout};
 
 /// A cable between two namespaces.
-struct Cable {
-    asks: Namespace,
+pub struct Cable {
+    pub asks: Namespace,
     answers: Namespace,
     folder: tempfile::TempDir,
     _alone: crate::apart::Alone,
 }
 
-fn cable() -> Option<Cable> {
+pub fn cable() -> Option<Cable> {
     if !has("ip") {
         return None;
     }
@@ -41,7 +41,7 @@ impl Cable {
     }
 
     /// A responder at work, and what the other end is to be started with: its address.
-    fn respond(&self, more: &[&str]) -> (Running, String) {
+    pub fn respond(&self, more: &[&str]) -> (Running, String) {
         self.respond_by(&[&["--interface", "in"], more].concat())
     }
 

@@ -7,6 +7,7 @@ mod track;
 use std::path::Path;
 
 use crate::block::Block;
+use crate::series::SeriesId;
 use row::Row;
 use rows::{Rows, RowsError};
 use track::Track;
@@ -70,9 +71,22 @@ impl History {
         Ok((history, damaged))
     }
 
+    /// The first number that no round trips in any row have.
+    pub fn free_number(&self) -> Result<u16, RowsError> {
+        let mut free = 0;
+        for rows in [&self.blocks, &self.five_minutes.rows, &self.hours.rows] {
+            rows.each(0, u32::MAX, |row| {
+                if let SeriesId::RoundTrip(number) = row.series {
+                    free = free.max(number.saturating_add(1));
+                }
+            })?;
+        }
+        Ok(free)
+    }
+
     /// Takes a block in.
     pub fn add(&mut self, block: &Block) -> Result<(), RowsError> {
-        let row = Row::of(block.at, block.cpu, &block.latency, block.missed, block.steal_ns);
+        let row = Row::of(block.at, block.series, &block.latency, block.missed, block.steal_ns);
         self.blocks.append(&[row])?;
         if let Some(ended) = self.five_minutes.track.add(block) {
             self.five_minutes.rows.append(&[ended])?;
@@ -119,11 +133,11 @@ impl Kept {
     /// Goes over the blocks that came after the last row that was written.
     fn take_up(&mut self, blocks: &Rows, span_s: u32) -> Result<u64, RowsError> {
         let mut last = std::collections::BTreeMap::new();
-        let damaged = self.rows.each(0, u32::MAX, |row| _ = last.insert(row.cpu, row.at))?;
+        let damaged = self.rows.each(0, u32::MAX, |row| _ = last.insert(row.series, row.at))?;
         let mut ended = Vec::new();
         let track = &mut self.track;
         let damaged_blocks = blocks.each(0, u32::MAX, |row| {
-            let written = last.get(&row.cpu).is_some_and(|last| row.at < last + span_s);
+            let written = last.get(&row.series).is_some_and(|last| row.at < last + span_s);
             if !written {
                 ended.extend(track.add_row(row));
             }
@@ -133,13 +147,13 @@ impl Kept {
     }
 }
 
-/// At most so many rows for each CPU: neighbours are joined.
+/// At most so many rows for each series: neighbours are joined.
 pub fn thinned_to(mut rows: Vec<Row>, from: u32, to: u32, points: u32) -> Vec<Row> {
     let span = (to.saturating_sub(from) / points.max(1)).max(1);
-    rows.sort_by_key(|row| (row.cpu, row.at));
+    rows.sort_by_key(|row| (row.series, row.at));
     let mut found: Vec<Row> = Vec::new();
     for row in rows {
-        let place = |row: &Row| (row.cpu, row.at.saturating_sub(from) / span);
+        let place = |row: &Row| (row.series, row.at.saturating_sub(from) / span);
         match found.last_mut() {
             Some(last) if place(last) == place(&row) => *last = last.joined(row),
             _ => found.push(row),
@@ -153,10 +167,10 @@ mod tests {
     use super::*;
     use ontick_record::Histogram;
 
-    fn block(at: u32, cpu: u16, ns: u64) -> Block {
+    fn block(at: u32, ns: u64) -> Block {
         let mut latency = Histogram::default();
         latency.add(ns, 1, 200);
-        Block { at, cpu, latency, missed: 0, steal_ns: 0 }
+        Block { at, series: SeriesId::Cpu(0), latency, missed: 0, steal_ns: 0 }
     }
 
     #[test]
@@ -168,8 +182,8 @@ mod tests {
             // As after a kill: nothing is closed, all is opened again.
             let (mut history, damaged) = History::open(folder.path()).unwrap();
             assert_eq!(damaged, 0);
-            history.add(&block(at, 0, u64::from(at))).unwrap();
-            whole.add(&block(at, 0, u64::from(at))).unwrap();
+            history.add(&block(at, u64::from(at))).unwrap();
+            whole.add(&block(at, u64::from(at))).unwrap();
         }
         let (history, _) = History::open(folder.path()).unwrap();
         for fineness in [Fineness::Blocks, Fineness::FiveMinutes, Fineness::Hours] {
@@ -179,6 +193,19 @@ mod tests {
             };
             assert_eq!(figures(&history), figures(&whole), "{fineness:?}");
         }
+    }
+
+    #[test]
+    fn a_number_of_round_trips_that_any_row_has_is_not_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut history, _) = History::open(folder.path()).unwrap();
+        history.add(&block(10, 5)).unwrap();
+        assert_eq!(history.free_number().unwrap(), 0);
+        history.add(&Block { series: SeriesId::RoundTrip(4), ..block(20, 5) }).unwrap();
+        assert_eq!(history.free_number().unwrap(), 5);
+        let row = Row { at: 7, series: SeriesId::RoundTrip(9), ..Row::default() };
+        history.hours.rows.append(&[row]).unwrap();
+        assert_eq!(history.free_number().unwrap(), 10);
     }
 
     #[test]
@@ -198,7 +225,7 @@ mod tests {
         let (mut history, _) = History::open(folder.path()).unwrap();
         // 25 s apart for ten days.
         for at in (0..864_000).step_by(25) {
-            history.add(&block(at, 0, 5)).unwrap();
+            history.add(&block(at, 5)).unwrap();
         }
         let blocks = history.read(0, u32::MAX, Fineness::Blocks).unwrap();
         assert!((blocks.len() as u64) < 2 * THINNED_AT && blocks[0].at > 0, "{}", blocks.len());
@@ -209,7 +236,7 @@ mod tests {
     #[test]
     fn of_many_rows_the_worst_of_neighbours_is_left() {
         let rows: Vec<Row> =
-            (0..1_000).map(|at| Row { at, cpu: 0, samples: 1, max_ns: (at % 7).into(), ..Row::default() }).collect();
+            (0..1_000).map(|at| Row { at, samples: 1, max_ns: (at % 7).into(), ..Row::default() }).collect();
         let thin = thinned_to(rows, 0, 1_000, 100);
         assert_eq!(thin.len(), 100);
         assert!(thin.iter().all(|row| row.samples == 10 && row.max_ns == 6));

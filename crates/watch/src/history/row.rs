@@ -1,17 +1,19 @@
-//! What is kept of a stretch of time on one CPU: 40 bytes, with a checksum.
+//! What is kept of a stretch of time of one series: 40 bytes, with a checksum.
 
 use ontick_record::Histogram;
+
+use crate::series::SeriesId;
 
 /// Bytes of a row in a file.
 pub const LENGTH: usize = 40;
 
-/// What a stretch of time brought on one CPU.
+/// What a stretch of time brought of one series.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Row {
     /// When it began, in seconds since 1970.
     pub at: u32,
-    /// The CPU.
-    pub cpu: u16,
+    /// The series.
+    pub series: SeriesId,
     /// Samples.
     pub samples: u32,
     /// Periods that passed without a sample.
@@ -28,11 +30,11 @@ pub struct Row {
 
 impl Row {
     /// The figures of a histogram.
-    pub fn of(at: u32, cpu: u16, latency: &Histogram, missed: u64, steal_ns: u64) -> Self {
+    pub fn of(at: u32, series: SeriesId, latency: &Histogram, missed: u64, steal_ns: u64) -> Self {
         let quantile = |q| latency.quantile(q).map_or(0, clamped);
         Self {
             at,
-            cpu,
+            series,
             samples: clamped(latency.count()),
             missed: clamped(missed),
             p50_ns: quantile(0.5),
@@ -46,7 +48,7 @@ impl Row {
     pub fn joined(self, other: Self) -> Self {
         Self {
             at: self.at.min(other.at),
-            cpu: self.cpu,
+            series: self.series,
             samples: self.samples.saturating_add(other.samples),
             missed: self.missed.saturating_add(other.missed),
             p50_ns: self.p50_ns.max(other.p50_ns),
@@ -60,7 +62,7 @@ impl Row {
     pub fn bytes(&self) -> [u8; LENGTH] {
         let mut bytes = [0; LENGTH];
         bytes[0..4].copy_from_slice(&self.at.to_le_bytes());
-        bytes[4..6].copy_from_slice(&self.cpu.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.series.code().to_le_bytes());
         bytes[8..12].copy_from_slice(&self.samples.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.missed.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.p50_ns.to_le_bytes());
@@ -77,7 +79,7 @@ impl Row {
         let word = |from: usize| u32::from_le_bytes(bytes[from..from + 4].try_into().expect("four bytes"));
         (crc32fast::hash(&bytes[..36]) == word(36)).then(|| Self {
             at: word(0),
-            cpu: u16::from_le_bytes([bytes[4], bytes[5]]),
+            series: SeriesId::of_code(u16::from_le_bytes([bytes[4], bytes[5]])),
             samples: word(8),
             missed: word(12),
             p50_ns: word(16),
@@ -100,12 +102,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_row_is_read_as_it_was_written(
-            (at, cpu, samples, missed) in any::<(u32, u16, u32, u32)>(),
+            (at, code, samples, missed) in any::<(u32, u16, u32, u32)>(),
             (p50_ns, p99_ns, max_ns, steal_ms) in any::<(u32, u32, u64, u32)>(),
             damaged in 0..LENGTH,
             by in 1u8..,
         ) {
-            let row = Row { at, cpu, samples, missed, p50_ns, p99_ns, max_ns, steal_ms };
+            let series = SeriesId::of_code(code);
+            let row = Row { at, series, samples, missed, p50_ns, p99_ns, max_ns, steal_ms };
             let mut bytes = row.bytes();
             prop_assert_eq!(Row::read(&bytes), Some(row));
             bytes[damaged] ^= by;
@@ -115,9 +118,36 @@ mod tests {
 
     #[test]
     fn of_two_rows_the_worse_figures_count() {
-        let a = Row { at: 60, cpu: 1, samples: 5, missed: 1, p50_ns: 9, p99_ns: 20, max_ns: 50, steal_ms: 1 };
-        let b = Row { at: 30, cpu: 1, samples: 7, missed: 2, p50_ns: 3, p99_ns: 40, max_ns: 40, steal_ms: 2 };
-        let both = Row { at: 30, cpu: 1, samples: 12, missed: 3, p50_ns: 9, p99_ns: 40, max_ns: 50, steal_ms: 3 };
+        let a = Row {
+            at: 60,
+            series: SeriesId::Cpu(1),
+            samples: 5,
+            missed: 1,
+            p50_ns: 9,
+            p99_ns: 20,
+            max_ns: 50,
+            steal_ms: 1,
+        };
+        let b = Row {
+            at: 30,
+            series: SeriesId::Cpu(1),
+            samples: 7,
+            missed: 2,
+            p50_ns: 3,
+            p99_ns: 40,
+            max_ns: 40,
+            steal_ms: 2,
+        };
+        let both = Row {
+            at: 30,
+            series: SeriesId::Cpu(1),
+            samples: 12,
+            missed: 3,
+            p50_ns: 9,
+            p99_ns: 40,
+            max_ns: 50,
+            steal_ms: 3,
+        };
         assert_eq!((a.joined(b), b.joined(a)), (both, both));
     }
 }

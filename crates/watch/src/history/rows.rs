@@ -153,9 +153,18 @@ pub fn begins_one(mut file: impl Read) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::SeriesId;
 
     fn rows(range: std::ops::Range<u32>) -> Vec<Row> {
-        range.map(|at| Row { at, cpu: (at % 2) as u16, samples: 200, max_ns: at.into(), ..Row::default() }).collect()
+        range
+            .map(|at| Row {
+                at,
+                series: SeriesId::Cpu((at % 2) as u16),
+                samples: 200,
+                max_ns: at.into(),
+                ..Row::default()
+            })
+            .collect()
     }
 
     fn all(file: &Rows) -> (Vec<Row>, u64) {

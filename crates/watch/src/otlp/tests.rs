@@ -7,6 +7,7 @@ use ontick_rt::thread::Policy;
 use super::message::{ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse};
 use super::*;
 use crate::block::Job;
+use crate::roundtrip::Way;
 use crate::switches::tests::switch;
 
 fn endpoint(address: &str) -> Endpoint {
@@ -154,10 +155,17 @@ fn what_goes_on_as_before_is_no_news() {
 }
 
 #[test]
-fn what_is_sent_has_the_service_and_the_switches() {
+fn what_is_sent_has_the_service_the_switches_and_round_trips() {
     let folder = tempfile::tempdir().unwrap();
     let job = Job { interval_ns: 1_000_000, cycles: 20, policy: Policy::Other, outlier_ns: 200_000 };
-    let state = Arc::new(Mutex::new(State::open(folder.path(), &[0], &job, seconds_now()).unwrap()));
+    let way = Way {
+        link: "eth1".into(),
+        responder: "02:00:00:00:00:01".into(),
+        period_ns: 1_000_000,
+        deadline_ns: 1_000_000,
+        waiting: "block".into(),
+    };
+    let state = Arc::new(Mutex::new(State::open(folder.path(), &[0], &job, &[way], seconds_now()).unwrap()));
     let look = || Switches { switches: vec![switch(12)], unknown: Vec::new() };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = endpoint(&listener.local_addr().unwrap().to_string());
@@ -169,7 +177,9 @@ fn what_is_sent_has_the_service_and_the_switches() {
     GzDecoder::new(&seen[end + 4..]).read_to_end(&mut body).unwrap();
     let sent = ExportMetricsServiceRequest::decode(&*body).unwrap();
     let metrics = &sent.resource_metrics[0].scope_metrics[0].metrics;
-    for name in ["ontick.watch.findings", "ontick.switch_working", "ontick.switch_frames"] {
-        assert!(metrics.iter().any(|metric| metric.name == name), "{name}: {metrics:?}");
+    let of_round_trips = ["ontick.round_trip", "ontick.round_trip_missed", "ontick.watch.round_trip_up"];
+    for name in ["ontick.watch.findings", "ontick.switch_working", "ontick.switch_frames"].iter().chain(&of_round_trips)
+    {
+        assert!(metrics.iter().any(|metric| metric.name == *name), "{name}: {metrics:?}");
     }
 }

@@ -62,11 +62,17 @@ export const clock = (from, to) => {
 export const frame = (width, height, label) => element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
 export const widthOf = (box) => Math.max(320, Math.round(box.clientWidth || 900));
 
-export const legend = (svg, cpus, left, top) => {
-  if (cpus.length > 8) return;
-  cpus.forEach((cpu, n) => {
-    svg.append(element("rect", { x: left + 8 + 74 * n, y: top + 2, width: 12, height: 4, fill: ink(cpu) }));
-    svg.append(element("text", { x: left + 24 + 74 * n, y: top + 9 }, `CPU ${cpu}`));
+// A CPU has its number's; of round trips the n-th that are drawn.
+export const ink_of = (series, n) => ink(typeof series === "number" ? series : n);
+// The name of round trips where it is plain that they are ones.
+export const way = (name) => name.replace(/^round trip /, "");
+// CPUs stand side by side, longer names below each other.
+export const legend = (svg, all, left, top) => {
+  if (all.length > 8) return;
+  all.forEach((series, n) => {
+    const is_cpu = typeof series === "number", x = left + (is_cpu ? 74 * n : 0), y = top + (is_cpu ? 0 : 16 * n);
+    svg.append(element("rect", { x: x + 8, y: y + 2, width: 12, height: 4, fill: ink_of(series, n) }));
+    svg.append(element("text", { x: x + 24, y: y + 9 }, is_cpu ? `CPU ${series}` : way(series)));
   });
 };
 

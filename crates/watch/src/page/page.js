@@ -1,6 +1,6 @@
 // Draws what the service measured. Everything comes from this host.
 
-import { byId, clock, count, dark, element, frame, get, ink, legend, logarithmic, row, short, time, when, widthOf } from "/draw.js";
+import { byId, clock, count, dark, element, frame, get, ink, ink_of, legend, logarithmic, row, short, time, way, when, widthOf } from "/draw.js";
 import { signals } from "/signals.js";
 import { switches } from "/switches.js";
 
@@ -13,16 +13,10 @@ const show = (now) => {
   const machine = now.environment || {};
   const named = [machine.machine, machine.processor, machine.kernel && `Linux ${machine.kernel}`, machine.preemption && `preemption ${machine.preemption}`];
   byId("machine").textContent = named.filter(Boolean).join(" · ");
-  const body = byId("now").tBodies[0];
-  body.replaceChildren(...now.cpus.map((cpu) => {
-    const last = cpu.last || {}, total = cpu.total;
-    const rest = [time(total.p99_ns), time(total.p999_ns), time(total.max_ns), count(total.samples), count(total.missed)];
-    if (!cpu.paused) return row([cpu.cpu, time(last.p50_ns), time(last.p99_ns), time(last.max_ns), ...rest]);
-    const made = row([cpu.cpu, cpu.paused, ...rest]);
-    made.cells[1].colSpan = 3;
-    made.cells[1].className = "paused";
-    return made;
-  }));
+  byId("now").tBodies[0].replaceChildren(...now.cpus.map((cpu) => measured(cpu.cpu, cpu)));
+  const round_trips = now.round_trips || [];
+  byId("round-trips").hidden = round_trips.length === 0;
+  byId("round-trips-now").tBodies[0].replaceChildren(...round_trips.map((one) => measured(way(one.name), one)));
   const causes = byId("causes");
   causes.hidden = now.causes.length === 0;
   const unknown = (one) => one.cause === "unknown" && one.detail === "not traced";
@@ -40,9 +34,20 @@ const show = (now) => {
   byId("cost").textContent = `This service uses ${(now.duty * 100).toFixed(2)} % of a CPU. ${findings}.`;
 };
 
-const curve = (rows, from, to) => {
-  const box = byId("curve"), width = widthOf(box), height = 240, left = 62, right = width - 12, top = 12, bottom = height - 26;
-  const svg = frame(width, height, "Largest latency over time, each CPU");
+// A series now: its last block, or why there is none, and all of its samples.
+const measured = (name, series) => {
+  const last = series.last || {}, total = series.total;
+  const rest = [time(total.p99_ns), time(total.p999_ns), time(total.max_ns), count(total.samples), count(total.missed)];
+  if (!series.paused) return row([name, time(last.p50_ns), time(last.p99_ns), time(last.max_ns), ...rest]);
+  const made = row([name, series.paused, ...rest]);
+  made.cells[1].colSpan = 3;
+  made.cells[1].className = "paused";
+  return made;
+};
+
+const curve = (box, rows, from, to, label) => {
+  const width = widthOf(box), height = 240, left = 62, right = width - 12, top = 12, bottom = height - 26;
+  const svg = frame(width, height, label);
   const y = logarithmic(rows.map((row) => row[6]), bottom, top);
   const x = (at) => left + (at - from) / (to - from) * (right - left);
   for (const tick of y.ticks) {
@@ -50,9 +55,9 @@ const curve = (rows, from, to) => {
     svg.append(element("text", { x: left - 8, y: y.place(tick) + 4, "text-anchor": "end" }, short(tick)));
   }
   for (const [at, text] of clock(from, to)) svg.append(element("text", { x: x(at), y: height - 8, "text-anchor": "middle" }, text));
-  const cpus = [...new Set(rows.map((row) => row[1]))];
-  for (const cpu of cpus) {
-    const own = rows.filter((row) => row[1] === cpu);
+  const all = [...new Set(rows.map((row) => row[1]))];
+  for (const [n, series] of all.entries()) {
+    const own = rows.filter((row) => row[1] === series), colour = ink_of(series, n);
     const gap = Math.max(2 * (to - from) / 500, 60, 4 * typical(own));
     let before = -Infinity;
     const path = own.map((row) => {
@@ -60,10 +65,10 @@ const curve = (rows, from, to) => {
       before = row[0];
       return `${move}${x(row[0]).toFixed(1)} ${y.place(row[6]).toFixed(1)}`;
     });
-    svg.append(element("path", { class: "line", stroke: ink(cpu), d: path.join("") || "M0 0" }));
-    if (own.length < 40) for (const row of own) svg.append(element("circle", { class: "dot", fill: ink(cpu), r: 2.2, cx: x(row[0]), cy: y.place(row[6]) }));
+    svg.append(element("path", { class: "line", stroke: colour, d: path.join("") || "M0 0" }));
+    if (own.length < 40) for (const row of own) svg.append(element("circle", { class: "dot", fill: colour, r: 2.2, cx: x(row[0]), cy: y.place(row[6]) }));
   }
-  legend(svg, cpus, left, top);
+  legend(svg, all, left, top);
   box.replaceChildren(svg);
   box.dataset.points = rows.length;
 };
@@ -138,9 +143,13 @@ const past = async () => {
     get(`/api/events?from=${Math.max(0, from)}&to=${to}&points=100`),
     get("/api/record"),
   ]);
-  curve(rows, from, to);
-  heat(rows, from, to);
-  exceedance(record.series.map((one) => ({
+  // Rows of CPUs have their number, those of round trips a name; where no request was answered there is no time.
+  const of_cpus = rows.filter((row) => typeof row[1] === "number");
+  const answered = rows.filter((row) => typeof row[1] !== "number" && row[2] > 0);
+  curve(byId("curve"), of_cpus, from, to, "Largest latency over time, each CPU");
+  curve(byId("round-trips-curve"), answered, from, to, "Largest round trip over time");
+  heat(of_cpus, from, to);
+  exceedance(record.series.filter((one) => !one.round_trips).map((one) => ({
     cpu: one.settings.cpu,
     buckets: one.latency.buckets,
     samples: one.latency.buckets.reduce((sum, bucket) => sum + bucket[2], 0),

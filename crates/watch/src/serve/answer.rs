@@ -19,7 +19,9 @@ use super::compressed;
 use super::feed::Feed;
 use super::metrics;
 use super::query::{Stretch, span_ms, value};
+use crate::Row;
 use crate::block::seconds_now;
+use crate::series::SeriesId;
 use crate::service::lock;
 use crate::signals::Signals;
 use crate::state::State;
@@ -108,9 +110,13 @@ fn found<B>(
         "/api/now" => json(&lock(state).now(now)),
         "/api/history" => match Stretch::read(query, now) {
             Some(stretch) => {
-                let rows = lock(state).history(stretch.from, stretch.to, stretch.points, now);
+                let rows = {
+                    let state = lock(state);
+                    let rows = state.history(stretch.from, stretch.to, stretch.points, now);
+                    rows.map(|rows| rows.iter().map(|row| shown(row, &state)).collect::<Vec<_>>())
+                };
                 match rows {
-                    Ok(rows) => json(&rows.iter().map(shown).collect::<Vec<_>>()),
+                    Ok(rows) => json(&rows),
                     Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
                 }
             }
@@ -152,9 +158,21 @@ fn found<B>(
     }
 }
 
-/// A row as a list of numbers: time, CPU, samples, missed, p50, p99, maximum (ns), steal (ms).
-fn shown(row: &crate::Row) -> (u32, u16, u32, u32, u32, u32, u64, u32) {
-    (row.at, row.cpu, row.samples, row.missed, row.p50_ns, row.p99_ns, row.max_ns, row.steal_ms)
+/// What a row is of: the number of a CPU, or the name of round trips.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Of {
+    Cpu(u16),
+    RoundTrip(String),
+}
+
+/// A row as a list: time, series, samples, missed, p50, p99, maximum (ns), steal (ms).
+fn shown(row: &Row, state: &State) -> (u32, Of, u32, u32, u32, u32, u64, u32) {
+    let of = match row.series {
+        SeriesId::Cpu(cpu) => Of::Cpu(cpu),
+        SeriesId::RoundTrip(_) => Of::RoundTrip(state.name(row.series)),
+    };
+    (row.at, of, row.samples, row.missed, row.p50_ns, row.p99_ns, row.max_ns, row.steal_ms)
 }
 
 fn body(text: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, Infallible> {

@@ -6,7 +6,7 @@ mod edge;
 mod mechanisms;
 mod noise;
 mod response;
-mod roundtrip;
+pub mod roundtrip;
 mod timer;
 mod wakeup;
 mod wallclock;

@@ -2,12 +2,14 @@
 
 pub(crate) mod exponential;
 mod protobuf;
+mod round_trips;
 mod switches;
 
 use ontick_record::Severity;
 use ontick_record::openmetrics::{Exposition, Kind, Labels, seconds};
-use ontick_report::exposition;
+use ontick_report::exposition_of;
 
+use crate::series::SeriesId;
 use crate::state::State;
 use crate::switches::Switches;
 
@@ -29,15 +31,17 @@ pub fn answer(state: &State, now: u32, switches: Option<&Switches>, accepted: &s
 
 /// All of them as of `now`.
 pub fn all(state: &State, now: u32, switches: Option<&Switches>) -> Exposition {
-    let mut all = exposition(state.run());
+    let mut all = exposition_of(state.run(), |series| series.round_trips.is_none());
     let mut out = Exposition::with_prefix("ontick_watch_");
     let present = state.now(now);
 
     let help = "Largest latency of the last 5 minutes, exact.";
     let family = out.family("recent_max_seconds", Kind::Gauge, help);
     let recent = state.history(now.saturating_sub(RECENT_S), now.saturating_add(1), 1, now).unwrap_or_default();
-    for row in recent {
-        family.sample(&Labels::default().and("cpu", &row.cpu.to_string()), seconds(row.max_ns as f64));
+    for row in &recent {
+        if let SeriesId::Cpu(cpu) = row.series {
+            family.sample(&Labels::default().and("cpu", &cpu.to_string()), seconds(row.max_ns as f64));
+        }
     }
     let family = out.family("paused", Kind::Gauge, "1 where a CPU is not measured now.");
     for cpu in &present.cpus {
@@ -59,6 +63,7 @@ pub fn all(state: &State, now: u32, switches: Option<&Switches>) -> Exposition {
         family.sample(&Labels::default().and("cause", cause), count);
     }
     all.append(out);
+    all.append(round_trips::families(state, &recent));
     if let Some(switches) = switches {
         all.append(switches::families(switches));
     }

@@ -15,14 +15,14 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl RoundTrip {
     pub(super) fn answer(&self) -> Result<Outcome, Failure> {
-        if let Some(Some(at)) = self.way.udp {
+        if let Some(Some(at)) = self.requests.way.udp {
             let port = DatagramPort::bind(at).map_err(Failure::new)?;
-            self.way.prepare(&port)?;
+            self.requests.way.prepare(&port)?;
             let at = port.address()?;
             let to = if at.ip().is_unspecified() { format!("HOST:{}", at.port()) } else { at.to_string() };
             return self.answer_by(port, &format!("UDP {at}"), &format!("--to {to}"));
         }
-        let Some(interface) = &self.way.interface else {
+        let Some(interface) = &self.requests.way.interface else {
             return Err(Failure::new(
                 "name the interface that requests come by, --interface IF, or the address of datagrams, --udp 0.0.0.0:5000",
             ));

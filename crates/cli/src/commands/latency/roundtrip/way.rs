@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use ontick_network::roundtrip::{DatagramPort, Tag};
+use ontick_network::roundtrip::{DatagramPort, EthernetPort, Station, Tag};
 use ontick_tsn::config::mac;
 use ontick_units::exact;
 
@@ -121,6 +121,22 @@ impl WayFlags {
         is_tagged.then(|| Tag { pcp: self.priority_code.unwrap_or(0), vlan: self.vlan.unwrap_or(0) })
     }
 
+    /// A port to a station, by an interface.
+    pub fn open_station(&self, interface: &str, address: [u8; 6]) -> Result<(EthernetPort, Station), Failure> {
+        let port = EthernetPort::open(interface).map_err(Failure::new)?;
+        let to = Station { address, tag: self.tag() };
+        port.check(to).map_err(Failure::new)?;
+        Ok((port, to))
+    }
+
+    /// A port to a host.
+    pub fn open_host(&self, host: &str) -> Result<(DatagramPort, SocketAddr), Failure> {
+        let to = resolve(host)?;
+        let port = DatagramPort::connect(to).map_err(Failure::new)?;
+        self.prepare(&port)?;
+        Ok((port, to))
+    }
+
     /// Options of a socket.
     pub fn prepare(&self, port: &DatagramPort) -> Result<(), Failure> {
         if let Some(priority) = self.priority_code {
@@ -136,7 +152,7 @@ impl WayFlags {
 }
 
 /// The address of a host and its port.
-pub fn resolve(host: &str) -> Result<SocketAddr, Failure> {
+fn resolve(host: &str) -> Result<SocketAddr, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("{host} is no host that is known here: {why}"));
     let mut all = host.to_socket_addrs().map_err(|error| wrong(&error))?;
     let address = all.next().ok_or_else(|| wrong(&"it has no address"))?;
