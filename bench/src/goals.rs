@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_judged() {
-        let verdicts = verdicts(&[], (35.0, 2.0, &[]), 20.0, 8_000);
+        let verdicts = verdicts(&[], (35.0, 2.0, &[]), 3.0, 8_000);
         let (nothing, reached) = (None, Some(true));
         assert_eq!(verdicts, [&[nothing; 5][..], &[reached; 5], &[nothing; 20]].concat());
     }
@@ -322,7 +322,7 @@ mod tests {
         measured[2].pairs[0].ontick.faults = 1;
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
-            verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 20.1, 9_000),
+            verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 3.1, 9_000),
             [&[missed, missed, reached, reached][..], &[missed; 8], &[None; 18]].concat()
         );
     }
