@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ontick_network::endpoint::{
@@ -49,34 +49,45 @@ fn files(
 struct Place<T> {
     end: Mutex<Option<T>>,
     /// Threads that wait for their turn.
-    waiting: AtomicUsize,
+    turns: AtomicUsize,
+    /// Whether a thread waits for what comes.
+    is_waited_in: AtomicBool,
+}
+
+/// Of the thread that waits for what comes, until it has that.
+struct Waiting<'a>(&'a AtomicBool);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, SeqCst);
+    }
 }
 
 impl<T> Place<T> {
     fn new(end: T) -> Self {
-        Self { end: Mutex::new(Some(end)), waiting: AtomicUsize::new(0) }
-    }
-
-    /// Lets others have their turn, as the lock itself may not.
-    fn give_way(&self) {
-        while self.waiting.load(Relaxed) > 0 {
-            sleep_for(1_000_000);
-        }
+        Self { end: Mutex::new(Some(end)), turns: AtomicUsize::new(0), is_waited_in: AtomicBool::new(false) }
     }
 
     /// While no other thread waits in it.
-    fn try_lock(&self, what: &str) -> PyResult<MutexGuard<'_, Option<T>>> {
-        match self.end.try_lock() {
-            Ok(place) => Ok(place),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Class::InUse.error(format!("another thread waits in {what}"))),
+    fn wait(&self, what: &str) -> PyResult<Waiting<'_>> {
+        match self.is_waited_in.swap(true, SeqCst) {
+            true => Err(Class::InUse.error(format!("another thread waits in {what}"))),
+            false => Ok(Waiting(&self.is_waited_in)),
         }
     }
 
+    /// Takes it for a stretch of that wait. Others have their turn first, which the lock itself may not give them.
+    fn stretch(&self) -> MutexGuard<'_, Option<T>> {
+        while self.turns.load(SeqCst) > 0 {
+            sleep_for(1_000_000);
+        }
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<T>> {
-        self.waiting.fetch_add(1, Relaxed);
-        let place = self.end.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        self.waiting.fetch_sub(1, Relaxed);
+        self.turns.fetch_add(1, SeqCst);
+        let place = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        self.turns.fetch_sub(1, SeqCst);
         place
     }
 
@@ -305,11 +316,12 @@ impl Listener {
         let timeout = timeout.map(|text| time("timeout", text)).transpose()?;
         let until = timeout.and_then(|ns| Instant::now().checked_add(Duration::from_nanos(ns)));
         py.detach(|| {
+            let _waiting = self.place.wait(LISTENER)?;
             loop {
                 let look = Duration::from_nanos(LOOK_NS);
                 let left = until.map_or(look, |until| until.saturating_duration_since(Instant::now()));
                 // Not held all the while: another thread may close it.
-                let next = match self.place.try_lock(LISTENER)?.as_mut() {
+                let next = match self.place.stretch().as_mut() {
                     Some(listener) => listener.next(left.min(look)).map_err(|error| refused(&error))?,
                     None => return Ok(None),
                 };
@@ -320,7 +332,6 @@ impl Listener {
                     return Ok(None);
                 }
                 interrupt::check()?;
-                self.place.give_way();
             }
         })
     }
