@@ -132,9 +132,14 @@ fn text(applied: &Applied, base_ns: u64, confirm_ns: Option<u64>) -> String {
     if let Some(report) = &applied.report {
         text += &format!("{} {}.\n", these(&applied.user, "works", "work by turns"), background::place(report));
     }
-    text += &format!("Cycles begin at {base_ns} ns of TAI. Look at them: sudo ontick network status\n");
+    text += &format!(
+        "Cycles begin at {base_ns} ns of TAI. Look at them, with the same files: sudo ontick network status\n"
+    );
     if let Some(after_ns) = confirm_ns {
-        text += &format!("All is removed in {} unless confirmed: sudo ontick network confirm\n", exact(after_ns));
+        text += &format!(
+            "All is removed in {} unless confirmed, with the same file: sudo ontick network confirm\n",
+            exact(after_ns)
+        );
     }
     text
 }

@@ -1,12 +1,9 @@
 //! `ontick network confirm`
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::network_flags::NetworkFlags;
-use super::node_flags::NodeFlags;
-use crate::commands::switch::target_flags::{StateFlag, lock, needs_root};
+use super::applied_flags::AppliedFlags;
+use crate::commands::switch::target_flags::{lock, needs_root};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -16,22 +13,14 @@ use crate::terminal;
 #[derive(Args)]
 #[command(after_help = "Example:\n  sudo ontick network confirm network.toml")]
 pub struct Confirm {
-    /// The file that describes the network
-    #[arg(required_unless_present = "task", conflicts_with = "task")]
-    file: Option<PathBuf>,
     #[command(flatten)]
-    network: NetworkFlags,
-    #[command(flatten)]
-    nodes: NodeFlags,
-    #[command(flatten)]
-    state: StateFlag,
+    applied: AppliedFlags,
 }
 
 impl Confirm {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("network confirm")?;
-        let network = self.network.read(self.file.as_ref())?;
-        let applied = self.nodes.applied(&network, &self.state)?;
+        let applied = self.applied.find()?;
         // One lock is for all switches: either the guardian has them already, or they stay.
         let _lock = applied.first().map(|(_, folder, _)| lock(folder)).transpose()?;
         let stay: Vec<&str> =

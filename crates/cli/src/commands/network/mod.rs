@@ -1,5 +1,6 @@
 //! `ontick network …`
 
+mod applied_flags;
 mod apply;
 mod confirm;
 mod listen;

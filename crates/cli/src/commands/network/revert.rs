@@ -1,14 +1,11 @@
 //! `ontick network revert`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use ontick_switch::apply::{Live, Reverted, SwitchDir, revert};
 use serde::Serialize;
 
-use super::network_flags::NetworkFlags;
-use super::node_flags::NodeFlags;
-use crate::commands::switch::target_flags::{StateFlag, lock, needs_root};
+use super::applied_flags::AppliedFlags;
+use crate::commands::switch::target_flags::{lock, needs_root};
 use crate::commands::switch::{release, revert as of_switch};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -20,18 +17,11 @@ use crate::terminal;
 #[derive(Args)]
 #[command(after_help = "Example:\n  sudo ontick network revert network.toml")]
 pub struct Revert {
-    /// The file that describes the network
-    #[arg(required_unless_present = "task", conflicts_with = "task")]
-    file: Option<PathBuf>,
     #[command(flatten)]
-    network: NetworkFlags,
-    #[command(flatten)]
-    nodes: NodeFlags,
+    applied: AppliedFlags,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    state: StateFlag,
 }
 
 /// What `--json` prints for each switch.
@@ -45,8 +35,7 @@ struct Shown {
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
         needs_root("network revert")?;
-        let network = self.network.read(self.file.as_ref())?;
-        let applied = self.nodes.applied(&network, &self.state)?;
+        let applied = self.applied.find()?;
         let folders: Vec<&SwitchDir> = applied.iter().rev().map(|(_, folder, _)| folder).collect();
         let reverted = self.take_away(&folders)?;
         self.print(&reverted)?;

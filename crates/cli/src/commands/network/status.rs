@@ -122,13 +122,13 @@ impl Applied {
         let switch = standing(&folder)?;
         let mut found: Vec<String> = match journal.is_complete() {
             true => Vec::new(),
-            false => vec!["setting it up was interrupted: sudo ontick network revert restores what was before".into()],
+            false => vec!["setting it up was interrupted: sudo ontick network revert, with the same file, restores what was before".into()],
         };
         let plan = folder.plan()?;
         let bases = if switch.plane == Plane::User {
             if journal.is_complete() && !folder.is_watched() {
                 found
-                    .push("the process that did its work is gone: sudo ontick network revert restores the rest".into());
+                    .push("the process that did its work is gone: sudo ontick network revert, with the same file, restores the rest".into());
             }
             let expects = plan.steps.iter().flat_map(|step| &step.expects);
             found.extend(differences(&Live, expects).iter().map(ToString::to_string));
@@ -223,7 +223,9 @@ impl NodeStatus {
         text += "\n";
         if let Some(ns) = self.goes_in_ns {
             let seconds = ns.div_ceil(1_000_000_000);
-            text += &format!("  is removed in {seconds} s unless confirmed: sudo ontick network confirm\n");
+            text += &format!(
+                "  is removed in {seconds} s unless confirmed, with the same file: sudo ontick network confirm\n"
+            );
         }
         self.differences.iter().for_each(|difference| text += &format!("  differs   {difference}\n"));
         text
