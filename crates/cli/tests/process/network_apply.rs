@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Output, Stdio};
 
 use ontick_switch::verify::namespace::Namespace;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -216,7 +216,7 @@ fn killed_between_two_switches_it_leaves_nothing_behind() {
     let child = cell.half_applied();
     let below = descendants(child.id() as i32);
     // Of its children, one is the data plane, which has the blocked program; guardians are in sessions of their own.
-    let session = |pid: i32| rustix::process::getsid(rustix::process::Pid::from_raw(pid)).ok();
+    let session = |pid: i32| rustix::process::getsid(Pid::from_raw(pid)).ok();
     let own = session(child.id() as i32);
     let guarded: Vec<i32> = below.into_iter().filter(|pid| session(*pid) == own).collect();
     kill(&[&[child.id() as i32][..], &guarded].concat());
@@ -244,10 +244,12 @@ fn killed_with_its_guardians_one_revert_restores_all() {
     assert!(!cell.is_applied("s1") && !cell.is_applied("s2"));
 }
 
-/// All at one time: none of them sees the end of another.
+/// All at one time: none of them sees the end of another. Some end with their parent, before their own turn.
 fn kill(processes: &[i32]) {
-    for signal in [Signal::STOP, Signal::KILL] {
-        processes.iter().for_each(|pid| send(*pid as u32, signal));
+    processes.iter().for_each(|pid| send(*pid as u32, Signal::STOP));
+    for pid in processes.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+        let killed = rustix::process::kill_process(pid, Signal::KILL);
+        assert!(matches!(killed, Ok(()) | Err(rustix::io::Errno::SRCH)), "{killed:?}");
     }
 }
 

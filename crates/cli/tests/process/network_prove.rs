@@ -119,9 +119,14 @@ fn in_namespaces_every_frame_comes_or_is_counted() {
     let said = stdout(&proven);
     assert!(said.contains("namespaces") && said.contains("one core for 1 switch"), "{said}");
     assert!(said.contains("for a switch with all gates open"), "{said}");
-    // This machine needs more than a core of its own is assumed to; whether there is room for it, the planner finds.
+    // This machine needs more than a core of its own is assumed to; whether there is room for it, the planner finds. One
+    // that hardly gets a CPU forwards nothing in time to see even that.
     let words: Vec<&str> = said.split_whitespace().collect();
-    let room = ["planned for switches as slow as the emulation makes them", "no plan was found that has more room"];
+    let room = [
+        "planned for switches as slow as the emulation makes them",
+        "no plan was found that has more room",
+        "what the emulation adds is not known",
+    ];
     assert!(room.iter().any(|room| words.join(" ").contains(room)), "{said}");
     let record: Value = serde_json::from_slice(&fs::read(folder.path().join("run.json")).unwrap()).unwrap();
     let network = &record["network"];

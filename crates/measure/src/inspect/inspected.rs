@@ -204,7 +204,12 @@ impl Inspected {
         let policy = self.state.is_real_time();
         if policy {
             let of_ns = self.last_ns.saturating_sub(self.counts_from_ns);
-            let used = Use { ran_ns: self.state.ran_ns.saturating_sub(base.ran_ns), of_ns };
+            let used = Use {
+                ran_ns: self.state.ran_ns.saturating_sub(base.ran_ns),
+                waited_ns: self.state.waited_ns.saturating_sub(base.waited_ns),
+                sleeps: self.state.sleeps.zip(base.sleeps).map(|(now, then)| now.saturating_sub(then)),
+                of_ns,
+            };
             if let Some(breach) = rules::starvation(&self.state, used) {
                 self.tally.add(breach, 0, None);
             }

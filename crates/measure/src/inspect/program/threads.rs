@@ -28,6 +28,8 @@ pub struct ThreadState {
     pub ran_ns: u64,
     /// See above.
     pub waited_ns: u64,
+    /// How often it gave its CPU up, where that may be known.
+    pub sleeps: Option<u64>,
 }
 
 impl ThreadState {
@@ -40,6 +42,7 @@ impl ThreadState {
             let mut numbers = schedstat.split_whitespace().filter_map(|word| word.parse().ok());
             (state.ran_ns, state.waited_ns) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         }
+        state.sleeps = text("status").ok().and_then(|status| voluntary_switches(&status));
         // Here a thread is its own process.
         let slack = fs::read_to_string(format!("/proc/{tid}/timerslack_ns")).ok();
         state.slack_ns = slack.and_then(|slack| slack.trim().parse().ok());
@@ -78,6 +81,11 @@ impl ThreadState {
     pub fn policy_name(&self) -> String {
         policy_name(self.policy, self.priority)
     }
+}
+
+/// From `/proc/PID/task/TID/status`.
+fn voluntary_switches(status: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
 }
 
 /// A policy as people write it.

@@ -157,6 +157,7 @@ mod tests {
             slack_ns: None,
             ran_ns: 0,
             waited_ns: 0,
+            sleeps: None,
         };
         Ended { call, location: None, woken_by: None, thread: THREAD }
     }

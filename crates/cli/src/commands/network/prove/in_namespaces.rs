@@ -79,7 +79,9 @@ impl Prove {
         if outcome.interrupted && outcome.frames == 0 {
             return Err(Failure::new("the run was ended before anything was measured, so nothing is kept"));
         }
-        run.facts.extend(room.in_words(&outcome.emulation));
+        if options.open_ns > 0 && outcome.switches.iter().any(|switches| *switches > 0) {
+            run.facts.extend(room.in_words(&outcome.emulation));
+        }
         self.complete(&mut run, &planned.network, &planned.schedule, &outcome, core);
         Ok(run)
     }
@@ -132,7 +134,13 @@ enum Room {
 
 impl Room {
     fn in_words(&self, emulation: &namespaces::Emulation) -> Option<String> {
-        let needs = show(emulation.per_switch.quantile(0.999)?);
+        let Some(needs) = emulation.per_switch.quantile(0.999).map(show) else {
+            return Some(
+                "no frame passed the switches while all gates were open, so what the emulation adds is not known: this \
+                 machine is too busy, or --without-gates is too short"
+                    .into(),
+            );
+        };
         match self {
             Self::AsPlanned => None,
             Self::Made(EgressTiming { forwarding_ns, spread_ns, .. }) => Some(format!(
