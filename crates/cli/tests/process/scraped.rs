@@ -10,6 +10,7 @@ use crate::alone_on_this_machine;
 use crate::always_on::Service;
 use crate::judges::said;
 use crate::prometheus::{Mode, Prometheus, Release, deploy};
+use crate::watched_round_trips::{nobodys, responds};
 
 #[test]
 fn the_rules_keep_what_their_tests_say() {
@@ -40,11 +41,14 @@ fn queries() -> Vec<String> {
 /// One server fetches classic buckets, one native histograms: each panel has something to show from either.
 fn every_panel_shows_something(release: &Release) {
     let folder = tempfile::tempdir().unwrap();
-    let service = Service::start(&folder.path().join("state"), &["--policy", "other"]);
+    let to = nobodys();
+    let _responder = responds(&to);
+    let service = Service::start(&folder.path().join("state"), &["--policy", "other", "--roundtrip", &to]);
     let start = |mode, name| Prometheus::start(release, mode, &folder.path().join(name), &[&service.address]);
     let servers = [start(Mode::Classic, "classic"), start(Mode::Native, "native")];
     for prometheus in &servers {
         queries().iter().for_each(|query| prometheus.has(query, 1));
+        prometheus.has("ontick:round_trips_missed:ratio_15m", 1);
         assert_eq!(prometheus.found("ontick_environment_info"), Some(1));
         assert_eq!(prometheus.found("ontick_watch_findings"), Some(2));
         let wrong = prometheus.asked("ontick_watch_findings{").unwrap();

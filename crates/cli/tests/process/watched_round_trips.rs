@@ -40,6 +40,17 @@ fn pauses(events: &Value) -> Vec<String> {
         .collect()
 }
 
+/// An address of this machine where nobody answers yet.
+pub fn nobodys() -> String {
+    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+/// A responder to datagrams at an address of this machine.
+pub fn responds(to: &str) -> Running {
+    let mut responder = ontick(&["latency", "roundtrip", "--respond", "--udp", to, "--policy", "other"]);
+    Running(responder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
 #[test]
 fn round_trips_go_on_whether_their_responder_stays_goes_or_comes_back() {
     let Some(cable) = cable() else { return };
@@ -106,8 +117,8 @@ fn round_trips_go_on_whether_their_responder_stays_goes_or_comes_back() {
 #[test]
 fn nobody_and_no_interface_are_a_sentence_each_and_somebody_who_comes_is_measured() {
     let _alone = alone_on_this_machine();
-    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
-    let to = format!("127.0.0.1:{port}");
+    let to = nobodys();
+    let port = to.rsplit_once(':').unwrap().1;
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let more = ["--policy", "other", "--roundtrip", &to, "--roundtrip", "02:00:00:00:00:01,interface=nowhere"];
@@ -120,8 +131,7 @@ fn nobody_and_no_interface_are_a_sentence_each_and_somebody_who_comes_is_measure
     let interface = paused(1).unwrap();
     assert!(interface.contains("nowhere"), "{interface}");
 
-    let mut responder = ontick(&["latency", "roundtrip", "--respond", "--udp", &to, "--policy", "other"]);
-    let _responder = Running(responder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let _responder = responds(&to);
     wait_until("it is measured", || answered(&watched.json("/api/now")["round_trips"][0]) >= 20);
     assert_eq!(paused(1), Some(interface));
     let said = pauses(&watched.json("/api/events?from=1"));
