@@ -106,6 +106,7 @@ fn switch(classifier: Classifier) -> Switch {
         stp: false,
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
+        transparent_clock: false,
         forwarding: Forwarding::default(),
         classes: vec![class("red", 1, vec![rule]), class("blue", 0, vec![])],
         ports: vec![port("p1"), port("p2")],

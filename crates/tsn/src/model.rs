@@ -37,6 +37,9 @@ pub struct Switch {
     pub stp: bool,
     /// Of the addresses that no bridge forwards: those that are forwarded all the same.
     pub forward_reserved: Reserved,
+    /// Whether event messages of PTP are corrected by the time that they were in the switch: an end-to-end transparent
+    /// clock (IEEE 1588-2019 clause 10.2).
+    pub transparent_clock: bool,
     /// Traffic classes, in the order of the file.
     pub classes: Vec<Class>,
     /// Ports, in the order of the file.

@@ -97,6 +97,7 @@ mod switch_windows;
 mod tails;
 mod terminal;
 mod timed_section;
+mod transparent_clock;
 mod tune;
 mod verify_truth;
 mod watched_round_trips;

@@ -81,6 +81,10 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         ));
     }
     reasons.extend(bridge::unfit(switch));
+    if switch.transparent_clock {
+        reasons
+            .push("transparent-clock: bridges of the kernel do not correct PTP's messages (plane = \"user\")".into());
+    }
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
     for steps in
         [ready(host, &found), forward(switch, &found, &links), shape(host, switch, &found, now_ns, &mut plan.notes)]

@@ -124,6 +124,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         stp: false,
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
+        transparent_clock: false,
         forwarding: Forwarding::default(),
         ports: vec![port("a", None), port("b", gates)],
         classes,

@@ -19,6 +19,7 @@ use super::counters::Counters;
 use super::entries::{Entries, Ports};
 use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
+use super::ptp::Event;
 use super::queue::Waiting;
 use super::rest::LATE_NS;
 use super::table::{Learning, Table};
@@ -58,6 +59,7 @@ pub struct Core<'c, P, T> {
     rules: Rules,
     /// Of the addresses that no bridge forwards.
     forwarded: Reserved,
+    transparent_clock: bool,
     table: Table,
     entries: Entries,
     learning: bool,
@@ -99,6 +101,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             outlets,
             rules: Rules::new(&switch.classes),
             forwarded: switch.forward_reserved,
+            transparent_clock: switch.transparent_clock,
             table: Table::new(switch.addresses, switch.ageing_ns, seed),
             entries: Entries::new(&switch.forwarding.entries, seed),
             learning: switch.forwarding.learning,
@@ -260,7 +263,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 Learning::NoPlace => counters.addresses_without_place.add(1),
             }
         }
-        let frame = Classified { queue: usize::from(self.rules.queue(&header)), octets, sdu: header.sdu(octets) };
+        let queue = usize::from(self.rules.queue(&header));
+        let mut frame = Classified { queue, octets, sdu: header.sdu(octets), event: None, arrival_ns: now_ns };
+        if self.transparent_clock {
+            self.stamp(from, &mut frame);
+        }
         let vlan = header.tag.map_or(0, |tag| tag.vlan);
         if let Some(ports) = self.entries.ports(&header.to, vlan) {
             return self.send_to(ports, from, frame);
@@ -278,6 +285,14 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 }
                 self.send_to(self.flood, from, frame);
             }
+        }
+    }
+
+    /// Notes what of PTP is in the frame in the spare slot, and when it came in rather than when it was taken in.
+    fn stamp(&mut self, from: usize, frame: &mut Classified) {
+        frame.event = Event::find(&self.pool.get(self.spare)[..frame.octets]);
+        if let (Some(_), Some(port)) = (frame.event, &self.outlets[from].port) {
+            frame.arrival_ns = self.time.now_ns().saturating_sub(port.age_ns());
         }
     }
 
@@ -330,7 +345,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             return counters.full.add(1);
         };
         let slot = std::mem::replace(&mut self.spare, spare);
-        let waiting = Waiting { slot, octets: frame.octets as u16, arrival_ns: self.seen_ns };
+        let (octets, Classified { event, arrival_ns, .. }) = (frame.octets as u16, frame);
+        let waiting = Waiting { slot, octets, event, arrival_ns };
         if outlet.queues[queue].push(waiting).is_err() {
             unreachable!("there was room");
         }
@@ -356,9 +372,18 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let outlet = &mut self.outlets[index];
         let Some(first) = outlet.queues[queue].first() else { return };
         let octets = usize::from(first.octets);
+        let mut correction = None;
+        if let Some(event) = first.event {
+            let in_ns = outlet.leaves_ns(now_ns, handing_over_ns).saturating_sub(first.arrival_ns) as i64;
+            event.correct(self.pool.get_mut(first.slot), in_ns);
+            correction = Some((event, in_ns));
+        }
         let Some(port) = &mut outlet.port else { return };
         let sent = port.send(&self.pool.get(first.slot)[..octets]);
         let done_ns = self.time.now_ns();
+        if let (Sent::Busy, Some((event, in_ns))) = (sent, correction) {
+            event.correct(self.pool.get_mut(first.slot), -in_ns);
+        }
         let counters = &self.counters.ports[index].queues[queue];
         match sent {
             Sent::Busy if !outlet.attempts.refused(queue, octets, now_ns) => return self.look_for_stall(done_ns),
@@ -405,6 +430,8 @@ struct Classified {
     queue: usize,
     octets: usize,
     sdu: u32,
+    event: Option<Event>,
+    arrival_ns: u64,
 }
 
 fn is_group(address: &[u8; 6]) -> bool {

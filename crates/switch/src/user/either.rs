@@ -60,6 +60,13 @@ impl Port for EitherPort {
         }
     }
 
+    fn age_ns(&self) -> u64 {
+        match self {
+            EitherPort::Packet(port) => port.age_ns(),
+            EitherPort::Xdp(port) => port.age_ns(),
+        }
+    }
+
     #[inline]
     fn send(&mut self, frame: &[u8]) -> Sent {
         match self {

@@ -20,6 +20,7 @@ pub mod placement;
 pub mod plan;
 pub mod pool;
 pub mod port;
+mod ptp;
 pub mod queue;
 pub mod rest;
 pub mod running;

@@ -5,6 +5,11 @@ pub trait Port {
     /// Takes the next frame that came in, from its first address on and with its VLAN tag in place, into `slot`.
     fn receive(&mut self, slot: &mut [u8]) -> Received;
 
+    /// How long ago the frame that was received last came in, in ns, where the port knows more than that it is there.
+    fn age_ns(&self) -> u64 {
+        0
+    }
+
     /// Hands a frame over to be sent at once.
     fn send(&mut self, frame: &[u8]) -> Sent;
 

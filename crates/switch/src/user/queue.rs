@@ -2,6 +2,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::pool::Slot;
+use super::ptp::Event;
 
 /// A frame that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub struct Waiting {
     pub slot: Slot,
     /// How long it is.
     pub octets: u16,
+    /// The message of PTP in it that is to be corrected by the time that it waits.
+    pub event: Option<Event>,
     /// When it came.
     pub arrival_ns: u64,
 }
@@ -95,7 +98,7 @@ mod tests {
             let (mut pool, mut queue, mut model) = (Pool::new(40), Queue::new(limit), VecDeque::new());
             for push in pushes {
                 if push {
-                    let waiting = Waiting { slot: pool.take().unwrap(), octets: 60, arrival_ns: 0 };
+                    let waiting = Waiting { slot: pool.take().unwrap(), octets: 60, event: None, arrival_ns: 0 };
                     match queue.push(waiting) {
                         Ok(()) => model.push_back(waiting),
                         Err(back) => { prop_assert_eq!((back, model.len()), (waiting, limit as usize)); pool.give(back.slot) }

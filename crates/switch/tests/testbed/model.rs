@@ -25,6 +25,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         stp: false,
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
+        transparent_clock: false,
         forwarding: Forwarding::default(),
         ports: ports.iter().map(port).collect(),
         classes,

@@ -118,6 +118,10 @@ struct Head {
     /// link aggregation and other slow protocols (slow), port access control (eapol), LLDP and PTP's peer delay (lldp).
     #[schemars(extend("default" = []))]
     forward_reserved: Option<Vec<ReservedGroup>>,
+    /// Whether event messages of PTP are corrected by the time that they were in the switch (user data plane): an
+    /// end-to-end transparent clock, IEEE 1588-2019 clause 10.2.
+    #[schemars(extend("default" = false))]
+    transparent_clock: Option<bool>,
     /// Whether source addresses are learned.
     #[schemars(extend("default" = true))]
     learning: Option<bool>,

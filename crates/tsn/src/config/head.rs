@@ -51,6 +51,7 @@ pub(super) struct Head {
     pub(super) addresses: usize,
     pub(super) stp: bool,
     pub(super) forward_reserved: Reserved,
+    pub(super) transparent_clock: bool,
     pub(super) learning: bool,
     pub(super) flood: Option<Vec<At<String>>>,
 }
@@ -72,6 +73,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
     let addresses = table.whole("mac-table", 1..=MOST_ADDRESSES, report);
     let stp = table.flag("stp", report);
     let forward_reserved = reserved(&mut table, report);
+    let transparent_clock = table.flag("transparent-clock", report);
     let learning = table.flag("learning", report);
     let flood = port_names(&mut table, "flood", report);
     table.finish(report);
@@ -92,6 +94,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
         addresses: addresses?.map_or(ADDRESSES, |addresses| addresses.into_inner() as usize),
         stp: stp?.unwrap_or(false),
         forward_reserved: forward_reserved?,
+        transparent_clock: transparent_clock?.unwrap_or(false),
         learning: learning?.unwrap_or(true),
         flood: flood?,
     })

@@ -123,6 +123,7 @@ impl Defaults {
             stp: false,
             bridge: Bridge::Linux,
             forward_reserved: Reserved::default(),
+            transparent_clock: false,
             classes,
             ports,
             forwarding: Forwarding::default(),

@@ -40,6 +40,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         addresses: head.addresses,
         stp: head.stp,
         forward_reserved: head.forward_reserved,
+        transparent_clock: head.transparent_clock,
         classes: classes.iter().map(class::Draft::class).collect::<Result<_, _>>()?,
         ports: ports.iter().map(port::Draft::port).collect::<Result<_, _>>()?,
         forwarding: forwarding?,

@@ -64,6 +64,9 @@ fn head(switch: &Switch) -> String {
     if switch.forward_reserved != Reserved::default() {
         text += &format!("forward-reserved = {}\n", list(switch.forward_reserved.names().map(quoted)));
     }
+    if switch.transparent_clock {
+        text += "transparent-clock = true\n";
+    }
     if !switch.forwarding.learning {
         text += "learning = false\n";
     }

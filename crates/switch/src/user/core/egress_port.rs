@@ -121,6 +121,12 @@ impl<P> EgressPort<P> {
         EgressTiming { hand_over_ns: LOOK_NS + timing.hand_over_ns - self.ahead_ns, ..timing }
     }
 
+    /// When a frame that is handed over now begins to leave, as a rule.
+    #[inline]
+    pub fn leaves_ns(&self, now_ns: u64, handing_over_ns: u64) -> u64 {
+        (now_ns + if self.ahead_ns > 0 { self.ahead_ns } else { handing_over_ns }).max(self.free_ns)
+    }
+
     /// The port took a frame between `begun_ns` and `done_ns`. When its last octet is through comes back: the link takes it
     /// up when it is through with those before it, and not before it was handed over.
     pub fn sent(&mut self, octets: usize, begun_ns: u64, done_ns: u64, handing_over_ns: u64) -> u64 {

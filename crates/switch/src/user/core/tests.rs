@@ -47,6 +47,8 @@ struct Lists {
     left_ns: Vec<u64>,
     /// What it takes to hand a frame over, in ns.
     costs_ns: u64,
+    /// How long before it was taken in each frame came.
+    age_ns: u64,
     /// What it takes for the next ones.
     next_costs_ns: VecDeque<u64>,
     down: bool,
@@ -65,6 +67,10 @@ impl Port for Near {
             None => return Received::Oversized,
         }
         Received::Frame(frame.len())
+    }
+
+    fn age_ns(&self) -> u64 {
+        self.0.0.borrow().age_ns
     }
 
     fn send(&mut self, frame: &[u8]) -> Sent {
@@ -113,6 +119,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         stp: false,
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
+        transparent_clock: false,
         forwarding: Forwarding::default(),
         classes: vec![class(0, vec![]), class(5, pcp(5)), class(7, pcp(7))],
         ports: (0..ports).map(port).collect(),
@@ -187,6 +194,7 @@ mod live;
 mod loops;
 mod overdue;
 mod planned;
+mod transparent;
 mod waiting;
 
 fn gone(far: &Far) -> Vec<Vec<u8>> {

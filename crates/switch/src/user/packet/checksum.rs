@@ -32,24 +32,47 @@ pub fn finish_where_left(frame: &mut [u8]) {
     }
 }
 
+/// Amends a checksum for octets that it covers and that changed, at an even distance from where it begins (RFC 1624).
+/// None at all stays none.
+pub fn amend(sum: &mut [u8], old: &[u8], new: &[u8]) {
+    let Some(made) = word(sum, 0).filter(|made| *made != 0) else { return };
+    let sum_of = |octets: &[u8], flip: u16| {
+        octets.chunks_exact(2).map(|pair| u64::from(u16::from_be_bytes([pair[0], pair[1]]) ^ flip)).sum::<u64>()
+    };
+    let amended = match folded(u64::from(!made) + sum_of(old, u16::MAX) + sum_of(new, 0)) {
+        0 => 0xffff,
+        amended => amended,
+    };
+    sum[..2].copy_from_slice(&amended.to_be_bytes());
+}
+
 /// What a checksum covers.
-struct Segment {
+pub struct Segment {
     /// From the header of TCP or UDP to the end of its data.
-    range: Range<usize>,
+    pub range: Range<usize>,
+    /// TCP or UDP, by its number.
+    pub protocol: u8,
     /// Where the checksum is in there.
     field: usize,
     /// Sum of the addresses, the protocol and the length.
     pseudo: u64,
 }
 
+/// The EtherType of a frame behind its tags, and where what it names begins.
+pub fn payload(frame: &[u8]) -> Option<(u16, usize)> {
+    let mut at = 14;
+    while matches!(word(frame, at - 2)?, 0x8100 | 0x88a8) {
+        at += 4;
+    }
+    Some((word(frame, at - 2)?, at))
+}
+
 impl Segment {
-    fn find(frame: &[u8]) -> Option<Self> {
-        let mut network = 14;
-        while matches!(word(frame, network - 2)?, 0x8100 | 0x88a8) {
-            network += 4;
-        }
+    /// That of a frame, where it is in one piece.
+    pub fn find(frame: &[u8]) -> Option<Self> {
+        let (ether_type, network) = payload(frame)?;
         let packet = frame.get(network..)?;
-        let (range, protocol, addresses) = match word(frame, network - 2)? {
+        let (range, protocol, addresses) = match ether_type {
             0x0800 => ip_4(packet)?,
             0x86dd => ip_6(packet)?,
             _ => return None,
@@ -63,7 +86,7 @@ impl Segment {
             return None;
         }
         let pseudo = sum(addresses) + u64::from(protocol) + range.len() as u64;
-        Some(Self { range: network + range.start..network + range.end, field, pseudo })
+        Some(Self { range: network + range.start..network + range.end, protocol, field, pseudo })
     }
 }
 
@@ -86,7 +109,8 @@ fn ip_6(packet: &[u8]) -> Option<Contents<'_>> {
     Some((HEADER..HEADER + usize::from(word(packet, 4)?), *packet.get(6)?, packet.get(8..HEADER)?))
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u16> {
+/// A word of big-endian octets.
+pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
 }
 

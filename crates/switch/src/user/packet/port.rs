@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::checksum;
 use super::ring::{Ring, Slot};
@@ -24,6 +25,8 @@ const ADDRESSES: usize = 12;
 pub struct PacketPort {
     ring: Ring,
     socket: Socket,
+    /// When the kernel had the frame that was received last: seconds and nanoseconds of its clock (packet(7)).
+    came: (u32, u32),
     /// What keeps the other end from joining frames.
     whole: Option<Attached>,
 }
@@ -38,7 +41,7 @@ impl PacketPort {
         socket.bypass_queueing()?;
         socket.receive_for_all_addresses()?;
         socket.start()?;
-        Ok(Self { ring, socket, whole: None })
+        Ok(Self { ring, socket, came: (0, 0), whole: None })
     }
 
     /// Name of the interface when it was opened.
@@ -67,7 +70,16 @@ impl PacketPort {
 impl Port for PacketPort {
     #[inline]
     fn receive(&mut self, slot: &mut [u8]) -> Received {
-        self.ring.next(|taken| put_together(&taken, slot)).unwrap_or(Received::Nothing)
+        let came = &mut self.came;
+        let taken = self.ring.next(|taken| {
+            *came = (taken.seconds, taken.nanoseconds);
+            put_together(&taken, slot)
+        });
+        taken.unwrap_or(Received::Nothing)
+    }
+
+    fn age_ns(&self) -> u64 {
+        age_ns(self.came, clock_gettime(ClockId::Realtime))
     }
 
     #[inline]
@@ -84,6 +96,15 @@ impl AsFd for PacketPort {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// How long ago the kernel had a frame. Where that clock was set meanwhile nobody knows.
+fn age_ns((seconds, nanoseconds): (u32, u32), now: Timespec) -> u64 {
+    const LONGEST_NS: i64 = 1_000_000_000;
+    // The stamp's seconds go round in 2106.
+    let ago_s = i64::from((now.tv_sec as u32).wrapping_sub(seconds) as i32);
+    let ago_ns = ago_s.saturating_mul(1_000_000_000) + now.tv_nsec as i64 - i64::from(nanoseconds);
+    if (0..=LONGEST_NS).contains(&ago_ns) { ago_ns as u64 } else { 0 }
 }
 
 /// The frame as it was on the wire, or would have been.
@@ -130,5 +151,21 @@ pub(super) fn why(sent: rustix::io::Result<usize>, socket: &Socket) -> Sent {
         Err(Errno::NOBUFS | Errno::AGAIN | Errno::NOMEM | Errno::INTR) => Sent::Busy,
         Err(Errno::NETDOWN | Errno::NXIO | Errno::NODEV) => Sent::Down,
         Err(_) => Sent::Refused,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_as_old_as_the_clock_says_that_was_not_set_meanwhile() {
+        let now = Timespec { tv_sec: 1_700_000_001, tv_nsec: 5_000 };
+        assert_eq!(age_ns((1_700_000_001, 2_000), now), 3_000);
+        assert_eq!(age_ns((1_700_000_000, 999_999_000), now), 6_000);
+        assert_eq!(age_ns((1_700_000_001, 9_000), now), 0, "set back");
+        assert_eq!(age_ns((1_699_999_999, 0), now), 0, "set on");
+        let later = Timespec { tv_sec: (1 << 32) + 1, tv_nsec: 0 };
+        assert_eq!(age_ns((0, 500_000_000), later), 500_000_000);
     }
 }

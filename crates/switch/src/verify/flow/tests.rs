@@ -28,6 +28,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         stp: false,
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
+        transparent_clock: false,
         forwarding: Forwarding::default(),
         classes: rules.into_iter().enumerate().map(class).collect(),
         ports: Vec::new(),
