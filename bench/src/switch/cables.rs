@@ -116,6 +116,7 @@ pub fn model(socket: Socket) -> Switch {
         rate: Some(RATE),
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; 8],
         gates: None,
     };

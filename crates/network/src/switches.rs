@@ -48,6 +48,7 @@ fn plain(network: &Network, node: usize, out: &[LinkId]) -> Switch {
         rate: Some(network.links[*link].rate),
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None],
         gates: None,
     };

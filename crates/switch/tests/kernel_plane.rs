@@ -90,6 +90,7 @@ fn switch(classifier: Classifier) -> Switch {
         rate: None,
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; 2],
         gates: None,
     };

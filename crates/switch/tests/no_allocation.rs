@@ -50,7 +50,8 @@ impl Time for Steps {
 fn the_core_allocates_nothing() {
     let class = |queue: u8, rules| Class { name: format!("class {queue}"), queue, rules, limit: 16 };
     let red = vec![Rule { pcp: Some(5), ..Rule::default() }];
-    let switch = model::switch(&["a", "b", "c"], Some(1_000_000_000), vec![class(0, vec![]), class(1, red)]);
+    let mut switch = model::switch(&["a", "b", "c"], Some(1_000_000_000), vec![class(0, vec![]), class(1, red)]);
+    switch.ports[1].idle_slopes = vec![None, Some(50_000_000)];
     let gates = Schedule::new(0, &[Entry { open: 1, for_ns: 80_000 }, Entry { open: 2, for_ns: 20_000 }]);
     let attach = |seed| PortConfig { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
     let counters = Counters::new(3);

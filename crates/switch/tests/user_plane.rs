@@ -12,6 +12,7 @@ use ontick_switch::user::{CorePlacement, Running};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::model::{Class, Entry, Rule, Switch};
 use ontick_tsn::schedule::Schedule;
+use ontick_tsn::{shaper, wire};
 use testbed::namespace;
 
 const GIGABIT: u64 = 1_000_000_000;
@@ -33,6 +34,10 @@ struct Bench {
 
 /// Nothing where there are no namespaces to be had.
 fn bench(schedule: Option<&Schedule>) -> Option<Bench> {
+    bench_of(&switch(), schedule)
+}
+
+fn bench_of(switch: &Switch, schedule: Option<&Schedule>) -> Option<Bench> {
     let (here, far) = (namespace()?, [namespace()?, namespace()?]);
     let far_end = |n: usize, name: &str| {
         here.join(&format!("port{n}"), &far[n], name).unwrap();
@@ -46,7 +51,7 @@ fn bench(schedule: Option<&Schedule>) -> Option<Bench> {
     };
     // An ordinary thread: what is tested here is not its timing.
     let place = CorePlacement { cpu: None, policy: Policy::Other, never_rest: false };
-    let plane = Running::start(&switch(), vec![attach("port0"), attach("port1")], place).unwrap();
+    let plane = Running::start(switch, vec![attach("port0"), attach("port1")], place).unwrap();
     Some(Bench { here, _far: far, a, b, plane })
 }
 
@@ -133,4 +138,30 @@ fn an_interface_that_vanishes_takes_nothing_along() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert!(bench.plane.service().is_empty(), "the core goes on");
+}
+
+/// On an emulated link. However late this test itself runs, no frame may come earlier than the shaper lets it.
+#[test]
+fn a_shaped_class_comes_no_faster_than_its_idle_slope() {
+    const IDLE_SLOPE: u64 = 2_000_000;
+    const FRAMES: u32 = 50;
+    let mut switch = switch();
+    switch.ports[1].idle_slopes = vec![None, Some(IDLE_SLOPE)];
+    let slopes = shaper::shaped(&switch, &switch.ports[1], GIGABIT)[0].1;
+    let Some(mut bench) = bench_of(&switch, None) else { return };
+    let began = Instant::now();
+    for n in 0..FRAMES {
+        send(&mut bench.a, &frame(1, 2, 5, n, 1000));
+    }
+    let bits = wire::frame_bits(1000);
+    for n in 0..FRAMES {
+        assert_eq!(receive(&mut bench.b), frame(1, 2, 5, n, 1000));
+        let passed_us = began.elapsed().as_micros() as u64;
+        // The first one goes at once, and so does what was saved; times are rounded.
+        let least_us = (u64::from(n) * bits).saturating_sub(slopes.hi_credit) * 1_000_000 / IDLE_SLOPE;
+        assert!(passed_us + 10 >= least_us, "frame {n} after {passed_us} us, not {least_us}");
+    }
+    let counters = bench.plane.stop().counters;
+    let red = &counters.ports[1].queues[1];
+    assert_eq!((red.sent.get(), red.dropped()), (FRAMES.into(), 0));
 }

@@ -16,6 +16,7 @@ pub mod network;
 pub mod planning;
 pub mod rules;
 pub mod schedule;
+pub mod shaper;
 pub mod target;
 pub mod validate;
 pub mod wire;

@@ -271,6 +271,9 @@ pub struct Port {
     /// Transmit queues of each class by its place in [`Switch::classes`], at least one each; empty: one each. Only a
     /// port with gates in the kernel's data plane has them.
     pub transmit_queues: Vec<u8>,
+    /// Idle slope of each class that the credit-based shaper limits, in bits per second on the wire (operIdleSlope, IEEE
+    /// 802.1Q-2022 clause 34.3). By the class's place in [`Switch::classes`]; empty: none is shaped.
+    pub idle_slopes: Vec<Option<u64>>,
     /// When which gates are open; absent: all are, always.
     pub gates: Option<Gates>,
 }
@@ -335,6 +338,11 @@ impl Port {
     /// Transmit queues of a class, by its place in [`Switch::classes`].
     pub fn transmit_queues_of(&self, class: usize) -> u16 {
         self.transmit_queues.get(class).map_or(1, |queues| u16::from(*queues))
+    }
+
+    /// Whether the credit-based shaper limits any class.
+    pub fn is_shaped(&self) -> bool {
+        self.idle_slopes.iter().any(Option::is_some)
     }
 }
 

@@ -203,6 +203,48 @@ impl Schedule {
     }
 }
 
+/// For how long the gates are open in a cycle, and which of them together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shares {
+    /// The cycle, in ns.
+    pub cycle_ns: u64,
+    /// For how long the gate of each queue is open in it, in ns (GateOpenTime, IEEE 802.1Q-2022 clause 8.6.8.2).
+    pub open_ns: [u64; CLASSES],
+    /// Gates that are open at a time when the gate of each queue is, one bit for each queue.
+    pub open_with: [u16; CLASSES],
+}
+
+impl Schedule {
+    /// For how long the gates are open in a cycle.
+    pub fn shares(&self) -> Shares {
+        let mut shares = Shares { cycle_ns: self.cycle_ns, open_ns: [0; CLASSES], open_with: [0; CLASSES] };
+        for slot in &self.slots {
+            for queue in (0..CLASSES).filter(|queue| slot.open & (1 << queue) != 0) {
+                shares.open_ns[queue] += slot.end_ns - slot.begin_ns;
+                shares.open_with[queue] |= slot.open;
+            }
+        }
+        shares
+    }
+
+    /// For how long a gate is open between two moments, in ns; before the base time it is.
+    pub fn open_between_ns(&self, queue: usize, from_ns: u64, until_ns: u64) -> u64 {
+        let before_ns = until_ns.min(self.base_ns).saturating_sub(from_ns);
+        let since_base = |ns: u64| self.open_since_base_ns(queue, ns.saturating_sub(self.base_ns));
+        before_ns + since_base(until_ns.max(from_ns)).saturating_sub(since_base(from_ns))
+    }
+
+    fn open_since_base_ns(&self, queue: usize, since_ns: u64) -> u64 {
+        let (cycles, offset_ns) = (since_ns / self.cycle_ns, since_ns % self.cycle_ns);
+        let (mut cycle_ns, mut part_ns) = (0, 0);
+        for slot in self.slots.iter().filter(|slot| slot.open & (1 << queue) != 0) {
+            cycle_ns += slot.end_ns - slot.begin_ns;
+            part_ns += slot.end_ns.min(offset_ns).saturating_sub(slot.begin_ns);
+        }
+        cycles * cycle_ns + part_ns
+    }
+}
+
 /// Entries in which each gate closes earlier by its guard band: `guard_ns` says for each queue by how much.
 /// A gate that is open for less is not opened at all.
 pub fn with_guards(entries: &[Entry], guard_ns: &[u64; CLASSES]) -> Vec<Entry> {
@@ -291,6 +333,23 @@ mod tests {
             offset_ns -= entry.for_ns;
         }
         unreachable!("the offset is within the cycle")
+    }
+
+    proptest! {
+        #[test]
+        fn open_time_is_the_sum_of_open_moments(
+            entries in entries(), base_ns in 0u64..3_000, from_ns in 0u64..5_000, length_ns in 0u64..5_000, queue in 0usize..CLASSES,
+        ) {
+            let schedule = Schedule::new(base_ns, &entries);
+            let open = |ns: &u64| schedule.at(*ns).open & (1 << queue) != 0;
+            let counted = (from_ns..from_ns + length_ns).filter(open).count() as u64;
+            prop_assert_eq!(schedule.open_between_ns(queue, from_ns, from_ns + length_ns), counted);
+            let shares = schedule.shares();
+            let cycle = base_ns..base_ns + shares.cycle_ns;
+            prop_assert_eq!(shares.open_ns[queue], cycle.clone().filter(open).count() as u64);
+            let with = cycle.filter(open).fold(0, |with, ns| with | schedule.at(ns).open);
+            prop_assert_eq!(shares.open_with[queue], with);
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub fn wire_time_ns(octets: u32, rate: u64) -> u64 {
     (u128::from(frame_bits(octets)) * 1_000_000_000).div_ceil(u128::from(rate.max(1))) as u64
 }
 
-fn frame_bits(octets: u32) -> u64 {
+/// Bits of a frame of `octets` on the wire, with the gap behind it.
+pub fn frame_bits(octets: u32) -> u64 {
     u64::from(octets.max(SHORTEST) + OVERHEAD) * 8
 }
 

@@ -8,6 +8,7 @@ use super::{finding, fine};
 use crate::ports::Interface;
 use ontick_tsn::config::suggest;
 use ontick_tsn::model::{self, Offload, Plane, Switch};
+use ontick_tsn::shaper;
 use ontick_tsn::wire;
 
 /// A port of the file that is not there.
@@ -58,6 +59,7 @@ pub(super) fn findings(
         found.extend(rate(interface, port, id("rate")));
         found.extend(far_end(interface, switch, planes, id("far-end")));
         found.extend(sizes(interface, switch, port, id("mtu")));
+        found.extend(shapers(interface, switch, port));
         found.extend(offload(interface, switch, port, planes, id("offload")));
     }
     found
@@ -164,6 +166,22 @@ fn sizes(interface: &Interface, switch: &Switch, port: &model::Port, id: String)
     );
     mtu.now = (largest > wire::LARGEST_SDU).then(|| format!("ip link set {} mtu {largest}", interface.name));
     Some(mtu)
+}
+
+/// What its shaped classes are held to, and why that cannot be.
+fn shapers(interface: &Interface, switch: &Switch, port: &model::Port) -> Vec<Finding> {
+    let rate = port.rate.or(interface.rate);
+    let mut found = Vec::new();
+    for why in shaper::unfit(switch, port, rate) {
+        let id = format!("{} shaper", interface.name);
+        found.push(finding(id, Severity::Bad, why, "idle slopes that the link can keep", "classes would have less"));
+    }
+    if let (true, Some(rate)) = (found.is_empty(), rate) {
+        found.extend(shaper::shaped(switch, port, rate).into_iter().map(|(class, slopes)| {
+            fine(format!("{} shaper of {}", interface.name, switch.classes[class].name), slopes.words())
+        }));
+    }
+    found
 }
 
 /// What the file wants of the port's hardware.

@@ -206,3 +206,25 @@ fn a_window_that_carries_no_frame_of_its_class_is_an_error_on_the_plane_chosen()
     assert_eq!(found("user", "14us", Some(&slow)).unwrap().0, Severity::Bad);
     assert_eq!(found("kernel", "68us", Some(&slow)), None);
 }
+
+#[test]
+fn shaped_classes_are_of_the_user_plane_and_have_their_bounds_printed() {
+    let shaped = |text: &str| text.replace("name = \"eth1\"", "name = \"eth1\"\nidle-slope = { red = \"20Mbit\" }");
+    let switch = switch(shaped);
+    let interfaces = [port("eth1"), port("eth2")];
+    let found = check(machine(Some(&everything)), &interfaces, Some(&switch));
+    let chosen = found.plane.clone().unwrap();
+    assert_eq!(
+        (chosen.plane, chosen.why.as_str()),
+        (
+            Some("user"),
+            "the kernel's does not fit: eth1: idle-slope is kept by the user data plane alone (plane = \"user\")"
+        )
+    );
+    let printed = found.findings.iter().find(|finding| finding.id == "eth1 shaper of red").unwrap();
+    assert_eq!(printed.observed, "idle slope 20Mbit, send slope -980Mbit, hiCredit 246 bits, loCredit -12090 bits");
+    // The file does not say the rate, and the link is slower.
+    let slow = [Interface { rate: Some(10_000_000), ..port("eth1") }, port("eth2")];
+    let found = check(machine(Some(&everything)), &slow, Some(&switch));
+    assert_eq!(bad(&found), ["eth1 shaper: the idle slopes sum up to 20Mbit, and the link has 10Mbit: lower them"]);
+}

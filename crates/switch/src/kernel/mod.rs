@@ -85,6 +85,8 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         reasons
             .push("transparent-clock: bridges of the kernel do not correct PTP's messages (plane = \"user\")".into());
     }
+    let unshaped = |port: &Port| unshaped(port).map(|why| format!("port {}: {why}", port.name));
+    reasons.extend(switch.ports.iter().filter_map(unshaped));
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
     for steps in
         [ready(host, &found), forward(switch, &found, &links), shape(host, switch, &found, now_ns, &mut plan.notes)]
@@ -107,6 +109,11 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         }
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons: once(reasons) }) }
+}
+
+/// Why the kernel's data plane does not hold a port's classes to their idle slopes.
+pub fn unshaped(port: &Port) -> Option<&'static str> {
+    port.is_shaped().then_some("idle-slope is kept by the user data plane alone (plane = \"user\")")
 }
 
 /// What the machine cannot do is found anew at each port.

@@ -108,6 +108,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         rate: None,
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; classes.len()],
         gates,
     };
@@ -449,4 +450,12 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_shaped_port_is_refused() {
+    let mut switch = article();
+    switch.ports[1].idle_slopes = vec![None, Some(1_000_000)];
+    let refused = plan(&PAPER, &switch, 0).unwrap_err();
+    assert_eq!(refused.reasons, ["port b: idle-slope is kept by the user data plane alone (plane = \"user\")"]);
 }

@@ -33,6 +33,7 @@ use ontick_tsn::frame::Header;
 use ontick_tsn::model::{CLASSES, Reserved, Switch};
 use ontick_tsn::rules::Rules;
 use ontick_tsn::schedule::NEVER;
+use ontick_tsn::shaper::PortShaping;
 use ontick_tsn::wire;
 
 /// The core was kept from its work when it notices that so much time has passed, in ns: less than the largest frame takes
@@ -96,7 +97,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let mut pool = Pool::new(waiting * attachments.len() as u32 + 2);
         let spare = pool.take().expect("there is more than one slot");
         let outlets = attachments.into_iter().enumerate();
-        let outlets = outlets.map(|(index, at)| EgressPort::new(at, &limits, max_sdu(switch, index))).collect();
+        let outlets = outlets.map(|(index, at)| {
+            let shaping = PortShaping::of(switch, &switch.ports[index]);
+            EgressPort::new(at, &limits, max_sdu(switch, index), shaping)
+        });
+        let outlets = outlets.collect();
         Self {
             outlets,
             rules: Rules::new(&switch.classes),
@@ -344,6 +349,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let Some(spare) = self.pool.take() else {
             return counters.full.add(1);
         };
+        if let Some(credits) = &mut outlet.credits {
+            if outlet.queues[queue].is_empty() {
+                credits.first_comes(queue, self.seen_ns, &outlet.gates);
+            }
+        }
         let slot = std::mem::replace(&mut self.spare, spare);
         let (octets, Classified { event, arrival_ns, .. }) = (frame.octets as u16, frame);
         let waiting = Waiting { slot, octets, event, arrival_ns };
@@ -392,10 +402,13 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 counters.sent.add(1);
                 counters.octets.add(octets as u64);
                 let ends_ns = outlet.sent(octets, now_ns, done_ns, handing_over_ns);
+                outlet.charge(queue, octets);
                 if ends_ns > closes_ns {
                     counters.late.add(1);
                 }
-                if now_ns.saturating_sub(first.arrival_ns) >= outlet.gates.cycle_ns() {
+                let waited_ns = now_ns.saturating_sub(first.arrival_ns);
+                // Of a shaped class frames wait for the shaper, too.
+                if waited_ns >= outlet.gates.cycle_ns() && !outlet.shapes(queue) {
                     counters.overdue.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));

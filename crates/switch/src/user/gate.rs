@@ -13,12 +13,15 @@ pub struct Gates {
     /// Where in the list the last look was.
     place: usize,
     longest_ns: [u64; CLASSES],
+    /// How many lists have been in force.
+    changes: u64,
 }
 
 impl Gates {
     /// In force from its base time on; all gates are open before, and always where there is no list.
     pub fn new(schedule: Option<Schedule>) -> Self {
-        let mut gates = Self { oper: None, admin: None, view: View::OPEN, place: 0, longest_ns: [NEVER; CLASSES] };
+        let mut gates =
+            Self { oper: None, admin: None, view: View::OPEN, place: 0, longest_ns: [NEVER; CLASSES], changes: 0 };
         gates.change(schedule);
         gates
     }
@@ -87,6 +90,7 @@ impl Gates {
     }
 
     fn set_longest(&mut self) {
+        self.changes += 1;
         self.longest_ns = self.oper.as_ref().map_or([NEVER; CLASSES], Schedule::longest_ns);
     }
 
@@ -100,6 +104,29 @@ impl Gates {
     #[inline]
     pub fn cycle_ns(&self) -> u64 {
         self.oper.as_ref().map_or(NEVER, Schedule::cycle_ns)
+    }
+
+    /// Another number whenever the list in force may be another.
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether the gates follow a list at that time: there is one, and its base time has passed.
+    #[inline]
+    pub fn list_is_in_force(&self, now_ns: u64) -> bool {
+        self.oper.as_ref().is_some_and(|oper| now_ns >= oper.base_ns())
+    }
+
+    /// For how long a gate is open between two moments, by the list in force.
+    #[inline]
+    pub fn open_between_ns(&self, queue: usize, from_ns: u64, until_ns: u64) -> u64 {
+        let View { from_ns: begins_ns, until_ns: ends_ns, open, .. } = self.view;
+        match &self.oper {
+            Some(oper) if from_ns < begins_ns || until_ns > ends_ns => oper.open_between_ns(queue, from_ns, until_ns),
+            _ if open & (1 << queue) != 0 => until_ns - from_ns,
+            _ => 0,
+        }
     }
 
     /// The list in force or about to be, and one that waits for its base time.

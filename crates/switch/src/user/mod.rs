@@ -26,6 +26,7 @@ pub mod rest;
 pub mod running;
 pub mod serve;
 pub mod settings;
+pub mod shaper;
 pub mod station;
 mod sys;
 pub mod table;

@@ -7,6 +7,10 @@ use crate::apply::{Host, Link, Plan, Snapshot, Step, links};
 use crate::features::{self, Features};
 use crate::kernel::CannotPlan;
 use ontick_tsn::model::{Bridge, Offload, Port, Reserved, Socket, Switch};
+use ontick_tsn::shaper::{self, Slopes};
+
+/// Of a link that reports no rate, in bits per second.
+const ASSUMED_RATE: u64 = 1_000_000_000;
 
 /// Looks at everything that would be changed, and says what is to be done.
 pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
@@ -32,14 +36,27 @@ pub fn plan(host: &impl Host, switch: &Switch) -> Result<Plan, CannotPlan> {
                 port.name
             ));
         }
+        let rate = port.rate.or_else(|| host.rate(&port.name));
+        let unkept = shaper::unfit(switch, port, rate);
+        reasons.extend(unkept.into_iter().map(|why| format!("port {}: {why}", port.name)));
+        plan.notes.extend(shaped(switch, port, rate.unwrap_or(ASSUMED_RATE)));
         if port.rate.is_none() && host.rate(&port.name).is_none() {
             plan.notes.push(format!(
                 "port {} does not report the rate of its link; {} is assumed (rate = \"…\" in the file says otherwise)",
-                port.name, "1Gbit"
+                port.name,
+                ontick_units::show_bit_rate(ASSUMED_RATE)
             ));
         }
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons }) }
+}
+
+/// Of each class of a port that is shaped, its slopes and the bounds of its credit.
+fn shaped(switch: &Switch, port: &Port, rate: u64) -> Vec<String> {
+    let note = |(class, slopes): (usize, Slopes)| {
+        format!("port {}: {} is shaped: {}", port.name, switch.classes[class].name, slopes.words())
+    };
+    shaper::shaped(switch, port, rate).into_iter().map(note).collect()
 }
 
 /// The steps for one port alone, whose interface is there again.

@@ -20,6 +20,7 @@ pub fn served(switch: Switch) -> Switch {
         rate: switch.ports[0].rate,
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; switch.classes.len()],
         gates: None,
     };

@@ -28,6 +28,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         rate: Some(RATE),
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; 3],
         gates,
     };

@@ -9,6 +9,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         rate,
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; classes.len()],
         gates: None,
     };

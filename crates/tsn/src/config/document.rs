@@ -268,6 +268,9 @@ struct Port {
     max_sdu: Option<BTreeMap<String, Sdu>>,
     /// Transmit queues of classes that have more than one, by their name (kernel's data plane, with gates).
     transmit_queues: Option<BTreeMap<String, TransmitQueues>>,
+    /// Rates that the credit-based shaper holds classes to, by their name: operIdleSlope, with all that frames occupy on the
+    /// wire (IEEE 802.1Q-2022 clauses 8.6.8.2 and 34.3).
+    idle_slope: Option<BTreeMap<String, Rate>>,
     /// When which gates are open; all are always where it is left out.
     gates: Option<Gates>,
 }

@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::class::{Draft as Class, class_index};
 use super::gates::{self, Places};
 use super::problem::{Report, Reported};
-use super::table::{At, Table, whole};
+use super::table::{At, Table, text, whole};
 use super::values;
 use crate::model::{Gates, Offload, Port};
 use crate::wire;
@@ -30,6 +30,8 @@ pub(super) struct Draft {
     /// By the class's place in the file.
     pub(super) max_sdu: Result<Vec<Option<u32>>, Reported>,
     transmit_queues: Result<Vec<u8>, Reported>,
+    /// With where they are.
+    pub(super) idle_slopes: Result<At<Vec<Option<u64>>>, Reported>,
     pub(super) gates: Result<Option<(Gates, Places)>, Reported>,
 }
 
@@ -41,6 +43,7 @@ impl Draft {
             offload: self.offload?,
             max_sdu: self.max_sdu.clone()?,
             transmit_queues: self.transmit_queues.clone()?,
+            idle_slopes: self.idle_slopes.clone()?.into_inner(),
             gates: self.gates.clone()?.map(|(gates, _)| gates),
         })
     }
@@ -57,6 +60,10 @@ pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> 
     let queues = table.table("transmit-queues", "`transmit-queues`".into(), report);
     let queues =
         queues.and_then(|queues| queues.map_or(Ok(Vec::new()), |queues| transmit_queues(&queues, classes, report)));
+    let slopes = table.table("idle-slope", "`idle-slope`".into(), report);
+    let slopes = slopes.and_then(|slopes| {
+        slopes.map_or(Ok(At::new(table.span(), Vec::new())), |slopes| idle_slopes(&slopes, classes, report))
+    });
     let gates = table.table("gates", "[port.gates]".into(), report);
     let gates = gates.and_then(|table| table.map(|table| gates::gates(table, classes, report)).transpose());
     let span = table.span();
@@ -67,7 +74,27 @@ pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> 
         }
         (queues, _) => queues,
     };
-    Draft { span, name, rate, offload, max_sdu, transmit_queues: queues, gates }
+    Draft { span, name, rate, offload, max_sdu, transmit_queues: queues, idle_slopes: slopes, gates }
+}
+
+fn idle_slopes(slopes: &Table, classes: &[Class], report: &mut Report) -> Result<At<Vec<Option<u64>>>, Reported> {
+    let mut all = Ok(vec![None; classes.len()]);
+    for (key, value) in slopes.entries() {
+        let name = key.get_ref();
+        let rate = text(value, name, report).and_then(|text| {
+            values::rate(text.get_ref()).map_err(|what| report.error(text.span(), format!("`{name}`: {what}")))
+        });
+        match (class_index(name, key.span(), classes, report), rate) {
+            (Ok(index), Ok(rate)) => {
+                if let Ok(all) = &mut all {
+                    all[index] = Some(rate);
+                }
+            }
+            (Err(reported), _) | (_, Err(reported)) => all = Err(reported),
+        }
+    }
+    // As if it were not written.
+    all.map(|all| At::new(slopes.span(), if all.iter().all(Option::is_none) { Vec::new() } else { all }))
 }
 
 /// How many each class has, all of them together no more than a port of the kernel's has.

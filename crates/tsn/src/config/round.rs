@@ -92,8 +92,10 @@ fn port(place: usize, classes: usize, open: u16) -> impl Strategy<Value = Port> 
     let gates = of(gates(open)).prop_map(move |gates| gates.filter(|_| place > 0));
     let rate = of(prop_oneof![1_000_000_000u64..=100_000_000_000, (10u64..1_000).prop_map(|n| n * 100_000_000)]);
     let queues = prop::collection::vec(1u8..=3, classes);
-    let all = ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates, queues);
-    all.prop_map(move |(name, rate, offload, max_sdu, gates, queues)| Port {
+    // Together less than the slowest link here has.
+    let slopes = prop::collection::vec(of((1u64..=60_000).prop_map(|n| n * 1_000)), classes);
+    let all = ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates, queues, slopes);
+    all.prop_map(move |(name, rate, offload, max_sdu, gates, queues, slopes)| Port {
         name: format!("{name}-{place}"),
         rate,
         offload,
@@ -101,6 +103,13 @@ fn port(place: usize, classes: usize, open: u16) -> impl Strategy<Value = Port> 
         // One each is not written.
         transmit_queues: match gates.is_some() && queues.iter().any(|count| *count > 1) {
             true => queues,
+            false => Vec::new(),
+        },
+        idle_slopes: match gates.is_none()
+            && !matches!(offload, Offload::TxTime { .. })
+            && slopes.iter().any(Option::is_some)
+        {
+            true => slopes,
             false => Vec::new(),
         },
         gates,

@@ -267,3 +267,39 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn idle_slopes_that_cannot_be_kept_are_named() {
+    let with = |port: &str| CELL.replace("name = \"enp2s0f1\"\n", &format!("name = \"enp2s0f1\"\n{port}\n"));
+    let refused = |port: &str| read(&with(port)).unwrap_err().in_file("f");
+    for (port, says) in [
+        ("idle-slope = { bleu = \"1Mbit\" }", "f:18:16: there is no class `bleu`; did you mean `blue`?"),
+        ("idle-slope = { red = 5 }", "f:18:22: `red`"),
+        ("idle-slope = { red = \"0Mbit\" }", "a rate is above zero"),
+        (
+            "idle-slope = { red = \"600Mbit\", blue = \"500Mbit\" }",
+            "f:18:14: the idle slopes sum up to 1.1Gbit, and the link has 1Gbit: lower them",
+        ),
+        (
+            "idle-slope = { red = \"300Mbit\" }",
+            "`red` is open for 200us of 1ms, where an idle slope of 300Mbit needs, with those of higher classes, 1.5Gbit of",
+        ),
+        ("offload = \"txtime\"\nidle-slope = { red = \"1Mbit\" }", "`red` has an idle slope, and offload = \"txtime\""),
+        (
+            "transmit-queues = { red = 2 }\nidle-slope = { red = \"1Mbit\" }",
+            "`red` has an idle slope and 2 transmit queues, which cannot share one credit",
+        ),
+    ] {
+        let errors = refused(port);
+        assert!(errors.contains(says), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+    let warned =
+        |port: &str| read(&with(port)).unwrap().warnings.iter().map(|doubt| doubt.what.clone()).collect::<Vec<_>>();
+    assert_eq!(warned("idle-slope = { red = \"20Mbit\" }"), [] as [String; 0]);
+    let sum = "the idle slopes sum up to 780Mbit of 1Gbit, more than the 75 % that are usual (clause 34.3.1)";
+    assert_eq!(warned("idle-slope = { blue = \"780Mbit\" }"), [sum]);
+    let text = CELL.replace("name = \"enp2s0f0\"", "name = \"enp2s0f0\"\nidle-slope = { blue = \"1Mbit\" }");
+    let waits = "`red` goes before `blue` and has no idle slope: nothing bounds how long `blue` waits for it";
+    assert_eq!(read(&text).unwrap().warnings.iter().map(|doubt| doubt.what.as_str()).collect::<Vec<_>>(), [waits]);
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ontick_units::exact;
+use ontick_units::{exact, show_bit_rate};
 
 use super::{class, head, values};
 use crate::model::{
@@ -122,7 +122,7 @@ fn rule(rule: &Rule) -> String {
 fn port(port: &Port, classes: &[Class]) -> String {
     let mut text = format!("\n[[port]]\nname = {}\n", quoted(&port.name));
     if let Some(rate) = port.rate {
-        text += &format!("rate = \"{}\"\n", ontick_units::show_bit_rate(rate));
+        text += &format!("rate = \"{}\"\n", show_bit_rate(rate));
     }
     match port.offload {
         Offload::None => {}
@@ -141,6 +141,12 @@ fn port(port: &Port, classes: &[Class]) -> String {
         let several = classes.iter().zip(&port.transmit_queues).filter(|(_, count)| **count > 1);
         let counts: Vec<String> = several.map(|(class, count)| format!("{} = {count}", class.name)).collect();
         text += &format!("transmit-queues = {{ {} }}\n", counts.join(", "));
+    }
+    if port.is_shaped() {
+        let shaped = classes.iter().zip(&port.idle_slopes);
+        let slopes =
+            shaped.filter_map(|(class, rate)| Some(format!("{} = \"{}\"", class.name, show_bit_rate((*rate)?))));
+        text += &format!("idle-slope = {{ {} }}\n", slopes.collect::<Vec<String>>().join(", "));
     }
     if let Some(gates) = &port.gates {
         text += &self::gates(gates, classes);

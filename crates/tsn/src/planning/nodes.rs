@@ -99,6 +99,7 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
                 rate: Some(network.links[link].rate),
                 offload: if form.plane == Some(DataPlane::Hardware) { Offload::Full } else { Offload::None },
                 transmit_queues: Vec::new(),
+                idle_slopes: Vec::new(),
                 max_sdu: max_sdu.collect(),
                 gates,
             });

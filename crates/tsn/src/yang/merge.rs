@@ -47,6 +47,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         rate: None,
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None; classes.len()],
         gates: None,
     };

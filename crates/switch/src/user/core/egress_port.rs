@@ -4,10 +4,12 @@ use super::PortConfig;
 use super::attempts::Attempts;
 use crate::user::gate::Gates;
 use crate::user::queue::{Queue, Waiting};
+use crate::user::shaper::Credits;
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::model::CLASSES;
 use ontick_tsn::schedule::NEVER;
-use ontick_tsn::wire::Pace;
+use ontick_tsn::shaper::PortShaping;
+use ontick_tsn::wire::{Pace, frame_bits};
 
 /// The core looks at each gate that often, in ns.
 pub(super) const LOOK_NS: u64 = 500;
@@ -23,6 +25,8 @@ pub(super) struct EgressPort<P> {
     pub closed: bool,
     pub pace: Pace,
     pub gates: Gates,
+    /// Of shaped queues; absent where there are none.
+    pub credits: Option<Box<Credits>>,
     pub queues: [Queue; CLASSES],
     /// Queues that are not empty, one bit for each.
     pub waiting: u16,
@@ -40,13 +44,20 @@ pub(super) struct EgressPort<P> {
 }
 
 impl<P> EgressPort<P> {
-    pub fn new(at: PortConfig<P>, limits: &[u32; CLASSES], max_sdu: [u32; CLASSES]) -> Self {
+    pub fn new(
+        at: PortConfig<P>,
+        limits: &[u32; CLASSES],
+        max_sdu: [u32; CLASSES],
+        shaping: Option<PortShaping>,
+    ) -> Self {
+        let gates = Gates::new(at.schedule);
         Self {
+            credits: shaping.map(|shaping| Box::new(Credits::new(shaping, at.rate, &gates))),
             up: at.port.is_some(),
             closed: false,
             port: at.port,
             pace: Pace::new(at.rate),
-            gates: Gates::new(at.schedule),
+            gates,
             queues: limits.map(Queue::new),
             waiting: 0,
             attempts: Attempts::new(),
@@ -65,6 +76,9 @@ impl<P> EgressPort<P> {
         self.gates.follow(now_ns + self.ahead_ns);
         let view = self.gates.view();
         let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
+        if let Some(credits) = &mut self.credits {
+            ready = credits.allowed(ready, self.free_ns.max(now_ns + self.ahead_ns), &self.gates);
+        }
         while ready != 0 {
             let queue = ready.ilog2() as usize;
             ready &= !(1 << queue);
@@ -137,6 +151,29 @@ impl<P> EgressPort<P> {
         self.free_ns - self.pace.gap_ns()
     }
 
+    /// The frame that was handed over last is one of this queue.
+    #[inline]
+    pub fn charge(&mut self, queue: usize, octets: usize) {
+        if let Some(credits) = &mut self.credits {
+            let begins_ns = self.free_ns - self.pace.time_ns(octets);
+            credits.sent(queue, frame_bits(octets as u32), begins_ns, self.free_ns, &self.gates);
+        }
+    }
+
+    /// Whether the credit-based shaper lets frames of this queue wait.
+    #[inline]
+    pub fn shapes(&self, queue: usize) -> bool {
+        self.credits.as_ref().is_some_and(|credits| credits.shapes(queue))
+    }
+
+    /// The link has another rate.
+    pub fn set_rate(&mut self, rate: u64) {
+        self.pace = Pace::new(rate);
+        if let Some(credits) = &mut self.credits {
+            credits.set_rate(rate, &self.gates);
+        }
+    }
+
     pub fn take_first(&mut self, queue: usize) {
         self.queues[queue].pop();
         self.attempts.next(queue);
@@ -156,10 +193,12 @@ impl<P> EgressPort<P> {
         self.queues[queue].first()
     }
 
-    /// When there is something to be done about a gate that moves.
+    /// When there is something to be done about a gate that moves, or a debt that is paid.
     pub fn moves_ns(&mut self, now_ns: u64) -> u64 {
         let until_ns = self.gates.at(now_ns + self.ahead_ns).until_ns;
-        if until_ns == NEVER { NEVER } else { until_ns - self.ahead_ns }
+        let debt = self.credits.as_ref().and_then(|credits| credits.out_of_debt_ns(self.waiting, &self.gates));
+        let until_ns = until_ns.min(debt.unwrap_or(NEVER));
+        if until_ns == NEVER { NEVER } else { until_ns.saturating_sub(self.ahead_ns) }
     }
 
     #[inline]

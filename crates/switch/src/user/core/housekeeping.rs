@@ -1,7 +1,6 @@
 //! What the core does now and then: commands, clocks that were set, frames that cannot leave any more.
 
 use ontick_tsn::model::CLASSES;
-use ontick_tsn::wire::Pace;
 
 use super::attempts::Attempts;
 use super::{Command, Core, Discarded};
@@ -20,7 +19,11 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     pub fn housekeeping(&mut self) {
         if self.time.was_set() {
             self.counters.clock_steps.add(1);
+            let now_ns = self.time.now_ns();
             self.outlets.iter_mut().for_each(|outlet| {
+                if let Some(credits) = &mut outlet.credits {
+                    credits.clock_was_set(now_ns);
+                }
                 outlet.gates.forget();
                 outlet.free_ns = 0;
                 outlet.attempts = Attempts::new();
@@ -86,7 +89,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             }
             Command::Rate(index, rate) => {
                 if let Some(outlet) = self.outlets.get_mut(index) {
-                    outlet.pace = Pace::new(rate);
+                    outlet.set_rate(rate);
                 }
                 None
             }
@@ -114,7 +117,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 let outlet = self.outlets.get_mut(index);
                 outlet
                     .and_then(|outlet| {
-                        outlet.pace = Pace::new(rate);
+                        outlet.set_rate(rate);
                         outlet.closed = false;
                         std::mem::replace(&mut outlet.port, port)
                     })

@@ -103,6 +103,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         rate: Some(GIGABIT),
         offload: Offload::None,
         transmit_queues: Vec::new(),
+        idle_slopes: Vec::new(),
         max_sdu: vec![None, Some(400), None],
         gates: None,
     };
@@ -194,6 +195,7 @@ mod live;
 mod loops;
 mod overdue;
 mod planned;
+mod shaped;
 mod transparent;
 mod waiting;
 

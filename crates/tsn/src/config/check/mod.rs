@@ -3,6 +3,7 @@
 mod cycle;
 mod names;
 mod reach;
+mod shapers;
 mod windows;
 
 use super::class::Draft as Class;
@@ -28,12 +29,13 @@ pub(super) fn ports(ports: &[Port], head: Option<&Head>, report: &mut Report) {
     }
 }
 
-/// Gates: in time, and for the classes.
+/// Gates and shapers: in time, and for the classes.
 pub(super) fn gates(ports: &[Port], classes: &[Class], head: Option<&Head>, now_ns: u64, report: &mut Report) {
     let Some(head) = head else { return };
     for port in ports {
         cycle::cycle(port, head, now_ns, report);
         windows::windows(port, classes, report);
+        shapers::shapers(port, classes, report);
     }
     reach::never_open(ports, classes, report);
 }

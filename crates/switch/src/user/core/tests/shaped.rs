@@ -1,0 +1,79 @@
+//! Shaped classes: how much they send, and when.
+
+use super::*;
+use ontick_tsn::shaper::{Slopes, shaped};
+
+/// Frames of both classes without end, for so long; those of class 7, as when they were handed over and their bits.
+fn overloaded(switch: &Switch, list: Option<&Schedule>, length_ns: u64) -> (Vec<(u64, u64)>, usize) {
+    let mut bench = Bench::new(2);
+    bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = 500);
+    let mut core = core!(bench, switch, list);
+    let mut number = 0;
+    while bench.clock.0.get() < length_ns {
+        let mut far = bench.far[0].0.borrow_mut();
+        while far.coming.len() < 2 {
+            far.coming.extend([frame(1, 2, 7, number, 1000), frame(1, 2, 0, number, 1000)]);
+            number += 1;
+        }
+        drop(far);
+        core.turn();
+        bench.clock.pass(100);
+    }
+    let far = bench.far[1].0.borrow();
+    let (ours, others): (Vec<_>, Vec<_>) = far.gone.iter().partition(|(_, frame)| pcp(frame) == 7);
+    (ours.iter().map(|(at_ns, frame)| (*at_ns, wire::frame_bits(frame.len() as u32))).collect(), others.len())
+}
+
+fn limited(slope: u64) -> (Switch, Slopes) {
+    let mut switch = switch(2, 8);
+    switch.ports[1].idle_slopes = vec![None, None, Some(slope)];
+    let slopes = shaped(&switch, &switch.ports[1], GIGABIT)[0].1;
+    (switch, slopes)
+}
+
+/// Between any two frames no more than the idle slope, hiCredit and the frame itself; hand-overs are a little apart from
+/// when the frames are on the link.
+fn keeps(sent: &[(u64, u64)], slopes: &Slopes, idle: u64) {
+    for (first, (from_ns, _)) in sent.iter().enumerate() {
+        let mut bits = 0;
+        for (at_ns, of) in &sent[first..] {
+            bits += of;
+            let passed_ns = at_ns - from_ns + 5_000;
+            let most = slopes.hi_credit + of + idle * passed_ns / 1_000_000_000;
+            assert!(bits <= most, "{bits} of {most} bits from {from_ns} to {at_ns}");
+        }
+    }
+}
+
+#[test]
+fn a_shaped_class_has_its_idle_slope_and_others_the_rest() {
+    const LENGTH_NS: u64 = 20_000_000;
+    let slope = 100_000_000;
+    let (switch, slopes) = limited(slope);
+    let (sent, others) = overloaded(&switch, None, LENGTH_NS);
+    keeps(&sent, &slopes, slope);
+    let (first, last) = (sent[0], sent[sent.len() - 1]);
+    let bits: u64 = sent[..sent.len() - 1].iter().map(|(_, bits)| bits).sum();
+    let due = slope * (last.0 - first.0) / 1_000_000_000;
+    assert!(bits.abs_diff(due) * 200 <= due, "{bits} of {due}");
+    // 8.2 us each: nine tenths of the time are theirs.
+    assert!(others as u64 > LENGTH_NS / 8_192 * 8 / 10, "{others}");
+}
+
+#[test]
+fn a_shaped_class_behind_gates_has_its_idle_slope_over_cycles() {
+    const CYCLE_NS: u64 = 500_000;
+    let slope = 100_000_000;
+    let (switch, _) = limited(slope);
+    let entries = [Entry { open: 129, for_ns: CYCLE_NS / 2 }, Entry { open: 1, for_ns: CYCLE_NS / 2 }];
+    let list = Schedule::new(0, &entries);
+    let slopes = ontick_tsn::shaper::PortShaping::of(&switch, &switch.ports[1]).unwrap();
+    let slopes = slopes.slopes(7, GIGABIT, Some(&list.shares()));
+    assert_eq!(slopes.idle, 2 * slope);
+    let (sent, _) = overloaded(&switch, Some(&list), 20_000_000);
+    keeps(&sent, &slopes, slopes.idle);
+    assert!(sent.iter().all(|(at_ns, _)| at_ns % CYCLE_NS < CYCLE_NS / 2));
+    // Whole cycles, but for what is saved and a frame; at both ends of a window it may have to wait for longer than hiCredit.
+    let (bits, due) = (sent.iter().map(|(_, bits)| bits).sum::<u64>(), slope / 50);
+    assert!((due - due / 20..=due + slopes.hi_credit + 8_192).contains(&bits), "{bits} of {due}");
+}

@@ -1,0 +1,363 @@
+//! The credits of one port's shaped queues (IEEE 802.1Q-2022 clause 8.6.8.2), followed in time.
+//!
+//! They are whole billionths of a bit, so that a rate in bits per second times a time in ns is exact: nothing drifts.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use ontick_tsn::model::CLASSES;
+use ontick_tsn::shaper::PortShaping;
+
+use super::gate::Gates;
+
+/// Of a bit.
+const BILLION: i64 = 1_000_000_000;
+
+/// The credits of a port.
+#[derive(Debug)]
+pub struct Credits {
+    shaping: PortShaping,
+    /// One bit for each shaped queue.
+    queues: u16,
+    rate: u64,
+    /// The list of gates that the slopes are made for.
+    list: u64,
+    credits: [Credit; CLASSES],
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Credit {
+    value: i64,
+    /// When it was or will be that: at the end of a frame that is being sent.
+    at_ns: u64,
+    /// While no list of gates is in force, and while one is.
+    open: Bounds,
+    gated: Bounds,
+}
+
+/// How fast a credit rises, and how far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bounds {
+    idle: i64,
+    hi: i64,
+}
+
+impl Credits {
+    /// No queue has any credit; the link has this rate.
+    pub fn new(shaping: PortShaping, rate: u64, gates: &Gates) -> Self {
+        let queues = shaping.queues();
+        let mut credits = Self { shaping, queues, rate, list: 0, credits: [Credit::default(); CLASSES] };
+        credits.renew(gates);
+        credits
+    }
+
+    /// Whether a queue is shaped.
+    #[inline]
+    pub fn shapes(&self, queue: usize) -> bool {
+        self.queues & (1 << queue) != 0
+    }
+
+    /// The link has another rate.
+    pub fn set_rate(&mut self, rate: u64, gates: &Gates) {
+        self.rate = rate;
+        self.renew(gates);
+    }
+
+    /// It is another time than it was: debts stay.
+    pub fn clock_was_set(&mut self, now_ns: u64) {
+        for credit in &mut self.credits {
+            (credit.value, credit.at_ns) = (credit.value.min(0), now_ns);
+        }
+    }
+
+    #[cold]
+    fn renew(&mut self, gates: &Gates) {
+        self.list = gates.changes();
+        let shares = gates.lists().0.map(|list| list.shares());
+        for (queue, credit) in self.credits.iter_mut().enumerate().filter(|(queue, _)| self.queues & (1 << queue) != 0)
+        {
+            let bounds = |shares| {
+                let slopes = self.shaping.slopes(queue, self.rate, shares);
+                Bounds { idle: slopes.idle as i64, hi: slopes.hi_credit as i64 * BILLION }
+            };
+            (credit.open, credit.gated) = (bounds(None), bounds(shares.as_ref()));
+        }
+    }
+
+    /// Of queues with frames that wait, those that may send a frame that begins then: not shaped, or not in debt.
+    pub fn allowed(&mut self, waiting: u16, begins_ns: u64, gates: &Gates) -> u16 {
+        let mut allowed = waiting;
+        let mut shaped = waiting & self.queues;
+        while shaped != 0 {
+            let queue = shaped.ilog2() as usize;
+            shaped &= !(1 << queue);
+            self.follow(queue, true, begins_ns, gates);
+            if self.credits[queue].value < 0 {
+                allowed &= !(1 << queue);
+            }
+        }
+        allowed
+    }
+
+    /// A frame comes into a queue that was empty.
+    pub fn first_comes(&mut self, queue: usize, now_ns: u64, gates: &Gates) {
+        if self.shapes(queue) {
+            self.follow(queue, false, now_ns, gates);
+        }
+    }
+
+    /// A frame of a queue occupies the link from then to then.
+    pub fn sent(&mut self, queue: usize, bits: u64, begins_ns: u64, ends_ns: u64, gates: &Gates) {
+        if !self.shapes(queue) {
+            return;
+        }
+        self.follow(queue, true, begins_ns, gates);
+        let credit = &mut self.credits[queue];
+        // At the send slope, by the bits that the frame has: the time that it takes is rounded.
+        let risen = credit.bounds(begins_ns, gates).idle.saturating_mul(ends_ns.saturating_sub(begins_ns) as i64);
+        credit.value = credit.value.saturating_add(risen).saturating_sub(bits as i64 * BILLION);
+        credit.at_ns = ends_ns;
+    }
+
+    /// When the first of queues with frames that wait is out of debt, if its gate stays open.
+    pub fn out_of_debt_ns(&self, waiting: u16, gates: &Gates) -> Option<u64> {
+        let in_debt = |queue: &usize| waiting & self.queues & (1 << queue) != 0 && self.credits[*queue].value < 0;
+        let when = |queue: usize| {
+            let credit = &self.credits[queue];
+            let idle = credit.bounds(credit.at_ns, gates).idle.max(1) as u64;
+            credit.at_ns.saturating_add(credit.value.unsigned_abs().div_ceil(idle))
+        };
+        (0..CLASSES).filter(in_debt).map(when).min()
+    }
+
+    /// The credit of a queue at a time that is not before those asked for earlier: it rises while the gate is open and
+    /// frames wait, or while it is below zero; an empty queue has none above zero.
+    fn follow(&mut self, queue: usize, waits: bool, now_ns: u64, gates: &Gates) {
+        if self.list != gates.changes() {
+            self.renew(gates);
+        }
+        let credit = &mut self.credits[queue];
+        if now_ns <= credit.at_ns {
+            return;
+        }
+        let bounds = credit.bounds(credit.at_ns, gates);
+        let most = if waits { bounds.hi } else { 0 };
+        if credit.value < most {
+            let open_ns = gates.open_between_ns(queue, credit.at_ns, now_ns).min(i64::MAX as u64) as i64;
+            credit.value = credit.value.saturating_add(bounds.idle.saturating_mul(open_ns));
+        }
+        (credit.value, credit.at_ns) = (credit.value.min(most), now_ns);
+    }
+}
+
+impl Credit {
+    #[inline]
+    fn bounds(&self, now_ns: u64, gates: &Gates) -> Bounds {
+        if gates.list_is_in_force(now_ns) { self.gated } else { self.open }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_tsn::config;
+    use ontick_tsn::model::{Entry, Switch};
+    use ontick_tsn::schedule::{NEVER, Schedule};
+    use ontick_tsn::shaper::Slopes;
+    use proptest::prelude::*;
+
+    const GIGABIT: u64 = 1_000_000_000;
+    const QUEUE: usize = 3;
+
+    fn switch(slope: &str, sdu: u32) -> Switch {
+        let text = format!(
+            "[switch]\nname = \"s\"\nrole = \"station\"\n[[class]]\nname = \"video\"\nqueue = 3\nmatch = [{{ pcp = 3 }}]\n\
+             [[class]]\nname = \"other\"\nqueue = 0\n[[port]]\nname = \"p\"\nrate = \"1Gbit\"\n\
+             idle-slope = {{ video = \"{slope}\" }}\nmax-sdu = {{ video = {sdu}, other = {sdu} }}"
+        );
+        config::read(&text).unwrap_or_else(|errors| panic!("{errors}")).switch
+    }
+
+    fn shaping(switch: &Switch) -> PortShaping {
+        PortShaping::of(switch, &switch.ports[0]).unwrap()
+    }
+
+    fn credit(credits: &Credits) -> i64 {
+        credits.credits[QUEUE].value
+    }
+
+    fn within(slopes: &Slopes, credits: &Credits) -> bool {
+        (slopes.lo_credit * BILLION..=slopes.hi_credit as i64 * BILLION).contains(&credit(credits))
+    }
+
+    /// Frames without end in the shaped class and in the other one, for a second.
+    #[test]
+    fn the_rate_is_the_idle_slope() {
+        for (slope, rate) in
+            [("1Mbit", 1_000_000u64), ("20Mbit", 20_000_000), ("333.333Mbit", 333_333_000), ("750Mbit", 750_000_000)]
+        {
+            let switch = switch(slope, 1500);
+            let (shaping, mut gates) = (shaping(&switch), Gates::new(None));
+            let slopes = shaping.slopes(QUEUE, GIGABIT, None);
+            let mut credits = Credits::new(shaping, GIGABIT, &gates);
+            let (mut now_ns, mut sent_bits) = (0, 0);
+            while now_ns < 1_000_000_000 {
+                gates.follow(now_ns);
+                // At 1 Gbit/s a bit takes a nanosecond.
+                let ours = credits.allowed(1 << QUEUE, now_ns, &gates) != 0;
+                let bits = if ours { 12_336 } else { 8_000 };
+                if ours {
+                    credits.sent(QUEUE, bits, now_ns, now_ns + bits, &gates);
+                    sent_bits += bits;
+                    assert!(within(&slopes, &credits), "{}", credit(&credits));
+                }
+                now_ns += bits;
+            }
+            assert!(sent_bits.abs_diff(rate) * 200 <= rate + 200 * 12_336, "{sent_bits} of {rate}");
+        }
+    }
+
+    /// A class that was idle has saved nothing; one that had to wait sends what it has waited for, and no more.
+    #[test]
+    fn a_burst_is_what_was_waited_for() {
+        let switch = switch("100Mbit", 1500);
+        let (shaping, gates) = (shaping(&switch), Gates::new(None));
+        let slopes = shaping.slopes(QUEUE, GIGABIT, None);
+        let burst = |waits_ns: u64| {
+            let mut credits = Credits::new(shaping, GIGABIT, &gates);
+            let mut now_ns = 1_000_000_000;
+            credits.first_comes(QUEUE, now_ns, &gates);
+            now_ns += waits_ns;
+            let begin_ns = now_ns;
+            while credits.allowed(1 << QUEUE, now_ns, &gates) != 0 {
+                credits.sent(QUEUE, 672, now_ns, now_ns + 672, &gates);
+                now_ns += 672;
+            }
+            now_ns - begin_ns
+        };
+        // The first frame goes with a credit of zero.
+        assert_eq!(burst(0), 672);
+        // Waiting for the largest frame saves hiCredit, which the send slope takes as long to use up; and one frame more.
+        let most_ns = (slopes.hi_credit * GIGABIT).div_ceil(slopes.send.unsigned_abs()) + 672;
+        for waits_ns in [12_336, 50_000, 10_000_000] {
+            assert!(
+                (most_ns - 672..=most_ns).contains(&burst(waits_ns)),
+                "{waits_ns}: {} of {most_ns}",
+                burst(waits_ns)
+            );
+        }
+    }
+
+    #[test]
+    fn a_queue_that_is_empty_loses_its_credit_and_keeps_its_debt() {
+        let switch = switch("100Mbit", 1500);
+        let gates = Gates::new(None);
+        let mut credits = Credits::new(shaping(&switch), GIGABIT, &gates);
+        credits.first_comes(QUEUE, 0, &gates);
+        credits.allowed(1 << QUEUE, 5_000, &gates);
+        assert_eq!(credit(&credits), 500 * BILLION);
+        credits.first_comes(QUEUE, 5_001, &gates);
+        assert_eq!(credit(&credits), 0);
+        credits.sent(QUEUE, 1_000, 5_001, 6_001, &gates);
+        assert_eq!((credit(&credits), credits.out_of_debt_ns(1 << QUEUE, &gates)), (-900 * BILLION, Some(15_001)));
+        credits.first_comes(QUEUE, 10_001, &gates);
+        assert_eq!(credit(&credits), -500 * BILLION);
+        credits.first_comes(QUEUE, 1_000_000, &gates);
+        assert_eq!(credit(&credits), 0);
+    }
+
+    #[test]
+    fn a_new_list_of_gates_changes_the_slope_at_its_base_time() {
+        let switch = switch("100Mbit", 1500);
+        let mut gates = Gates::new(None);
+        let mut credits = Credits::new(shaping(&switch), GIGABIT, &gates);
+        let half = [Entry { open: 1 << QUEUE, for_ns: 5_000 }, Entry { open: 1, for_ns: 5_000 }];
+        gates.change(Some(Schedule::new(100_000, &half)));
+        credits.sent(QUEUE, 12_336, 0, 12_336, &gates);
+        let owed = credit(&credits);
+        for (now_ns, risen) in [(90_000, 77_664 * 100), (100_000, 87_664 * 100), (101_000, 87_664 * 100 + 1_000 * 200)]
+        {
+            gates.follow(now_ns);
+            credits.allowed(1 << QUEUE, now_ns, &gates);
+            assert_eq!(credit(&credits) - owed, risen * BILLION / 1_000, "{now_ns}");
+        }
+    }
+
+    /// The standard's rules, nanosecond by nanosecond.
+    struct Model<'a> {
+        slopes: Slopes,
+        list: Option<&'a Schedule>,
+        credit: i64,
+        now_ns: u64,
+    }
+
+    impl Model<'_> {
+        fn is_open(&self) -> bool {
+            self.list.is_none_or(|list| list.at(self.now_ns).open & (1 << QUEUE) != 0)
+        }
+
+        fn pass(&mut self, until_ns: u64, waits: bool, sends: bool) {
+            while self.now_ns < until_ns {
+                if sends {
+                    self.credit += self.slopes.send;
+                } else if self.is_open() && (waits || self.credit < 0) {
+                    self.credit += self.slopes.idle as i64;
+                }
+                let most = if waits || sends { self.slopes.hi_credit as i64 * BILLION } else { 0 };
+                self.credit = self.credit.min(most);
+                self.now_ns += 1;
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Frames come, others are sent in between, gates move: credit and decisions are those of the rules.
+        #[test]
+        fn it_does_what_the_rules_say(
+            windows in prop::option::of((500u64..4_000, 500u64..4_000)),
+            megabits in 10u64..400,
+            events in prop::collection::vec((0u64..3_000, 0u64..4, any::<bool>()), 1..40),
+        ) {
+            let switch = switch(&format!("{megabits}Mbit"), 100);
+            let shaping = shaping(&switch);
+            let list = windows.map(|(ours, others)| {
+                Schedule::new(0, &[Entry { open: 1 | 1 << QUEUE, for_ns: ours }, Entry { open: 1, for_ns: others }])
+            });
+            let shares = list.as_ref().map(Schedule::shares);
+            let slopes = shaping.slopes(QUEUE, GIGABIT, shares.as_ref());
+            let mut gates = Gates::new(list.clone());
+            let mut credits = Credits::new(shaping, GIGABIT, &gates);
+            let mut model = Model { slopes, list: list.as_ref(), credit: 0, now_ns: 0 };
+            let mut waiting = 0u64;
+            // 100 octets of data are 1136 bits on the wire, which are as many nanoseconds here.
+            let frame_ns = 1_136;
+            for (pause_ns, coming, other) in events {
+                model.pass(model.now_ns + pause_ns, waiting > 0, false);
+                gates.follow(model.now_ns);
+                if coming > 0 && waiting == 0 {
+                    credits.first_comes(QUEUE, model.now_ns, &gates);
+                }
+                waiting += coming;
+                if other {
+                    model.pass(model.now_ns + frame_ns, waiting > 0, false);
+                    gates.follow(model.now_ns);
+                }
+                let view = *gates.view();
+                let fits = view.closes_ns[QUEUE] == NEVER || model.now_ns + frame_ns <= view.closes_ns[QUEUE];
+                let ready = waiting > 0 && view.open & (1 << QUEUE) != 0 && fits;
+                if waiting > 0 {
+                    let allowed = credits.allowed(1 << QUEUE, model.now_ns, &gates) != 0;
+                    prop_assert_eq!(credit(&credits), model.credit);
+                    prop_assert_eq!(allowed, model.credit >= 0);
+                }
+                if ready && model.credit >= 0 {
+                    credits.sent(QUEUE, frame_ns, model.now_ns, model.now_ns + frame_ns, &gates);
+                    waiting -= 1;
+                    model.pass(model.now_ns + frame_ns, waiting > 0, true);
+                    prop_assert_eq!(credit(&credits), model.credit);
+                }
+                prop_assert!(within(&slopes, &credits), "{} {:?}", credit(&credits), slopes);
+            }
+        }
+    }
+}
