@@ -39,24 +39,29 @@ impl Search<'_> {
     pub fn without_waiting(&self, route: &Route, taken: &mut Occupancy) -> Option<Placed> {
         let latest = self.deadline_ns().checked_sub(route.delay_ns)?;
         let mut start = self.from_ns;
-        loop {
-            let before = start;
-            for hop in &route.hops {
-                start += self.wait_at(hop, start, taken)?;
-                if start > latest {
-                    return None;
-                }
+        let mut near = vec![0; route.hops.len()];
+        // Hops in turn that have left the start where it is: when all have, it stays there.
+        let mut unmoved = 0;
+        for n in (0..route.hops.len()).cycle() {
+            let wait = self.wait_at(&route.hops[n], start, taken, &mut near[n])?;
+            start += wait;
+            if start > latest {
+                return None;
             }
-            if start == before {
-                return Some(self.at(route, start));
+            unmoved = if wait > 0 { 0 } else { unmoved + 1 };
+            if unmoved == route.hops.len() {
+                break;
             }
         }
+        Some(self.at(route, start))
     }
 
-    /// How much later the start must be for this hop.
-    fn wait_at(&self, hop: &Hop, start: u64, taken: &mut Occupancy) -> Option<u64> {
+    /// How much later the start must be for this hop. `near` is as [`PeriodicIntervals::wait_near`] takes it.
+    ///
+    /// [`PeriodicIntervals::wait_near`]: super::periodic_intervals::PeriodicIntervals::wait_near
+    fn wait_at(&self, hop: &Hop, start: u64, taken: &mut Occupancy, near: &mut usize) -> Option<u64> {
         let (at, length) = (start + hop.shift_ns - hop.lead_ns, hop.lead_ns + hop.length_ns);
-        let wait = taken.wire(hop.link, self.period_ns()).wait(at, length)?;
+        let wait = taken.wire(hop.link, self.period_ns()).wait_near(at, length, near)?;
         if wait > 0 || !taken.lingers(hop.link, self.queue) {
             return Some(wait);
         }
@@ -103,10 +108,10 @@ impl Search<'_> {
     /// Sensitive Networks, RTNS 2016).
     pub fn waiting(&self, route: &Route, taken: &mut Occupancy) -> Option<Placed> {
         let latest = self.deadline_ns().checked_sub(route.delay_ns)?;
-        let mut start = self.from_ns;
+        let (mut start, mut near) = (self.from_ns, 0);
         for _ in 0..MOST_STARTS {
             let first = &route.hops[0];
-            start += self.wait_at(first, start, taken)?;
+            start += self.wait_at(first, start, taken, &mut near)?;
             if start > latest {
                 return None;
             }

@@ -87,6 +87,8 @@ pub struct Planner<'a> {
     routes: Routes<'a>,
     taken: Occupancy,
     table: Timetable,
+    /// Queues of the link that has fewest.
+    fewest_queues: u8,
     /// Ways that leave all links some room, which are tried before others.
     balanced: Vec<Option<Route>>,
     /// Streams that may not be moved.
@@ -120,6 +122,7 @@ impl<'a> Planner<'a> {
             routes,
             taken: Occupancy::new(network.links.len()),
             table: Timetable { placed: vec![None; network.streams.len()] },
+            fewest_queues: network.links.iter().map(|link| link.queues).min().unwrap_or(1),
             balanced: vec![None; network.streams.len()],
             fixed: vec![false; network.streams.len()],
             weight: vec![1; network.streams.len()],
@@ -254,8 +257,7 @@ impl<'a> Planner<'a> {
     /// Queues that the stream may use, the most urgent first: the lowest is everybody else's.
     fn queues(&self, stream: StreamId) -> impl Iterator<Item = u8> + use<> {
         let chosen = self.network.streams[stream].queue;
-        let most = self.network.links.iter().map(|link| link.queues).min().unwrap_or(1);
-        let all = 1.min(most - 1)..most;
+        let all = 1.min(self.fewest_queues - 1)..self.fewest_queues;
         all.rev().filter(move |queue| chosen.is_none_or(|chosen| chosen == *queue))
     }
 
