@@ -7,31 +7,72 @@ use super::timetable::{Placed, Timetable};
 use crate::network::{LinkId, Network};
 use crate::validate::{Schedule, Window};
 
-/// The ends of the tables' names, and their texts.
-pub fn tables(network: &Network, table: &Timetable, schedule: &Schedule) -> [(&'static str, String); 5] {
+/// The ends of the tables' names, and their texts, each made when it is asked for.
+pub fn tables<'a>(
+    network: &'a Network,
+    table: &'a Timetable,
+    schedule: &'a Schedule,
+) -> impl Iterator<Item = (&'static str, String)> + use<'a> {
     // A link is written for each window and each stream on it.
     let links = network.links.iter();
     let links: Vec<String> =
         links.map(|link| format!("\"({}, {})\"", network.nodes[link.from].name, network.nodes[link.to].name)).collect();
-    let mut gcl = String::from("link,queue,start,end,cycle\n");
-    for window in &schedule.windows {
-        let Window { link, queue, begin_ns, end_ns, cycle_ns } = window;
-        write(&mut gcl, format_args!("{},{queue},{begin_ns},{end_ns},{cycle_ns}\n", links[*link]));
-    }
-    let mut offset = String::from("stream,frame,offset\n");
-    let mut queue = String::from("stream,frame,link,queue\n");
-    let mut route = String::from("stream,link\n");
-    let mut delay = String::from("stream,frame,delay\n");
-    for placed in table.placed.iter().flatten() {
-        let name = &network.streams[placed.stream].name;
-        write(&mut offset, format_args!("{name},0,{}\n", placed.offset_ns()));
-        write(&mut delay, format_args!("{name},0,{}\n", behind_the_first_hop(network, placed)));
-        for hop in &placed.hops {
-            write(&mut queue, format_args!("{name},0,{},{}\n", links[hop.link], placed.queue));
-            write(&mut route, format_args!("{name},{}\n", links[hop.link]));
+    let texts: [(&'static str, fn(&Plan) -> String); 5] = [
+        ("GCL", gates),
+        ("OFFSET", |plan| plan.each("stream,frame,offset\n", offset)),
+        ("QUEUE", |plan| plan.each("stream,frame,link,queue\n", queues)),
+        ("ROUTE", |plan| plan.each("stream,link\n", route)),
+        ("DELAY", |plan| plan.each("stream,frame,delay\n", delay)),
+    ];
+    let plan = Plan { network, table, schedule, links };
+    texts.into_iter().map(move |(name, text)| (name, text(&plan)))
+}
+
+/// What the tables are of.
+struct Plan<'a> {
+    network: &'a Network,
+    table: &'a Timetable,
+    schedule: &'a Schedule,
+    /// As the tables name them.
+    links: Vec<String>,
+}
+
+impl Plan<'_> {
+    /// A table with rows of each placed stream.
+    fn each(&self, head: &str, rows: fn(&Self, &str, &Placed, &mut String)) -> String {
+        let mut text = String::from(head);
+        for placed in self.table.placed.iter().flatten() {
+            rows(self, &self.network.streams[placed.stream].name, placed, &mut text);
         }
+        text
     }
-    [("GCL", gcl), ("OFFSET", offset), ("QUEUE", queue), ("ROUTE", route), ("DELAY", delay)]
+}
+
+fn gates(plan: &Plan) -> String {
+    let mut text = String::from("link,queue,start,end,cycle\n");
+    for window in &plan.schedule.windows {
+        let Window { link, queue, begin_ns, end_ns, cycle_ns } = window;
+        write(&mut text, format_args!("{},{queue},{begin_ns},{end_ns},{cycle_ns}\n", plan.links[*link]));
+    }
+    text
+}
+
+fn offset(_: &Plan, name: &str, placed: &Placed, text: &mut String) {
+    write(text, format_args!("{name},0,{}\n", placed.offset_ns()));
+}
+
+fn queues(plan: &Plan, name: &str, placed: &Placed, text: &mut String) {
+    for hop in &placed.hops {
+        write(text, format_args!("{name},0,{},{}\n", plan.links[hop.link], placed.queue));
+    }
+}
+
+fn route(plan: &Plan, name: &str, placed: &Placed, text: &mut String) {
+    placed.hops.iter().for_each(|hop| write(text, format_args!("{name},{}\n", plan.links[hop.link])));
+}
+
+fn delay(plan: &Plan, name: &str, placed: &Placed, text: &mut String) {
+    write(text, format_args!("{name},0,{}\n", behind_the_first_hop(plan.network, placed)));
 }
 
 fn write(text: &mut String, line: fmt::Arguments) {
@@ -63,7 +104,8 @@ mod tests {
         let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
             panic!()
         };
-        let tables = tables(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
+        let tables: Vec<_> = tables(&network, &table, &schedule).collect();
         let of = |end: &str| tables.iter().find(|(name, _)| *name == end).unwrap().1.as_str();
         assert_eq!(of("DELAY"), "stream,frame,delay\nf0,0,6230\n");
         assert_eq!(of("OFFSET"), "stream,frame,offset\nf0,0,0\n");

@@ -164,7 +164,7 @@ mod tests {
             panic!()
         };
         let schedule = gate_control_list::schedule(&network, &table).unwrap();
-        let tables: HashMap<_, _> = tsnkit::tables(&network, &table, &schedule).into_iter().collect();
+        let tables: HashMap<_, _> = tsnkit::tables(&network, &table, &schedule).collect();
         let text = |name: &'static str| Ok(tables[name].clone());
         let named = |table, errors: Errors| (table, errors.to_string());
         assert_eq!(read_each(&network, text, named), Ok(schedule));
