@@ -23,6 +23,11 @@ pub fn absorb(series: &mut Series, block: Series, order: u32) {
         load_average: load_average().map_or(0.0, |[one, ..]| one),
     });
     series.latency.merge(&block.latency);
+    series.uncertainty = match (series.uncertainty.take(), block.uncertainty) {
+        (Some(before), Some(added)) => Some(before.joined(&added)),
+        (before, added) => before.or(added),
+    };
+    series.state_uncertainty();
     series.pulse = match (series.pulse.take(), block.pulse) {
         (Some(mut before), Some(added)) => {
             before.width.merge(&added.width);

@@ -11,6 +11,7 @@ use ontick_rt::{cpus, watchdog};
 
 pub use method::Method;
 
+use crate::clock_readings::Timing;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Limits, Observer, Placement, session};
 
@@ -69,6 +70,14 @@ impl Probe for Delayed {
         let now_ns = self.clock.now_ns();
         let latency_ns = Some(now_ns.saturating_sub(due_ns));
         Sample { now_ns, latency_ns, missed: 0, early: now_ns < due_ns, napped: false }
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(&mut self.clock)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Between
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -5,6 +5,7 @@
 
 pub mod avoid_cpu;
 mod blocks;
+pub mod clock_readings;
 pub mod conditions;
 pub mod confined;
 pub mod delay;

@@ -6,6 +6,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::gaps::Gaps;
 use ontick_rt::{cpus, watchdog};
 
+use crate::clock_readings::Timing;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Limits, Observer, Placement, session};
 
@@ -81,6 +82,14 @@ impl Probe for Noise {
             early: false,
             napped: false,
         }
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(self.gaps.clock())
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Between
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -1,8 +1,10 @@
 //! What a measurement does on its timed thread, again and again.
 
 use ontick_record::run::Settings;
+use ontick_rt::clock::Clock;
 
 use crate::Error;
+use crate::clock_readings::Timing;
 
 /// One observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,17 @@ pub trait Probe {
     /// Why nothing more can be observed: a line is gone, say. Asked after a `Sample::nap`; it ends the run.
     fn failure(&mut self) -> Option<Error> {
         None
+    }
+
+    /// The clock that latencies are read from, where it is the program's own: what its readings are worth is measured before the
+    /// run begins. Without one nothing is stated of the uncertainty.
+    fn clock(&mut self) -> Option<&mut Clock> {
+        None
+    }
+
+    /// How latencies come about of its readings; asked at the end.
+    fn timing(&self) -> Timing {
+        Timing::Deadline
     }
 
     /// Writes down at the end what only the probe knows (phase, margin, clock).

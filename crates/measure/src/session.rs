@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use ontick_record::Uncertainty;
 use ontick_record::run::{Conditions, Contamination, Series, Settings};
 use ontick_rt::clock::ClockId;
 use ontick_rt::recorder::{self, Writer};
@@ -12,6 +13,7 @@ use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
 
 use crate::avoid_cpu::AvoidCpu;
+use crate::clock_readings::ClockReadings;
 use crate::conditions::Watch;
 use crate::explain::Explainer;
 use crate::limits::{Length, Limits};
@@ -127,6 +129,8 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
         }
         series.settings = Settings { outlier_threshold_ns: limits.outlier_ns, strayed_to, ..timed.settings };
         series.contamination = timed.contamination;
+        series.uncertainty = timed.uncertainty;
+        series.state_uncertainty();
         series.maxima.end_at(timed.recorded_ns);
         series.conditions = Conditions { rivals, ..timed.watch.end() };
         all.push(series);
@@ -169,6 +173,7 @@ struct Timed {
     watch: Watch,
     settings: Settings,
     contamination: Contamination,
+    uncertainty: Option<Uncertainty>,
     /// From the first sample to the last, or to when the run was due to end.
     recorded_ns: u64,
     failure: Option<Error>,
@@ -199,6 +204,7 @@ fn timed<P: Probe>(
         false => None,
     };
     let mut probe = prepare(&ready).inspect_err(|_| start.give_up())?;
+    let readings = probe.clock().map(ClockReadings::of);
     if probe.may_practise() {
         warm_up(&mut probe, limits.length, stop);
     }
@@ -218,6 +224,10 @@ fn timed<P: Probe>(
     let mut settings = Settings::default();
     placement.describe(&ready, &mut settings);
     probe.describe(&mut settings);
+    let uncertainty = readings.map(|readings| {
+        let correction_ns = probe.clock().map_or(0, |clock| clock.largest_correction_ns());
+        Uncertainty::of(readings.components(probe.timing(), correction_ns))
+    });
     if let Some(lowered) = watchdog.as_ref().and_then(Watchdog::lowered) {
         settings.policy = lowered.to_string();
         settings.refused.push(format!(
@@ -240,7 +250,7 @@ fn timed<P: Probe>(
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
     };
-    Ok(Some(Timed { watch, settings, contamination, recorded_ns, failure }))
+    Ok(Some(Timed { watch, settings, contamination, uncertainty, recorded_ns, failure }))
 }
 
 /// The longest warm-up of a run: a short run is not preceded by a longer one.

@@ -15,6 +15,7 @@ use rustix::event::EventfdFlags;
 use rustix::pipe::PipeFlags;
 use rustix::thread::futex;
 
+use crate::clock_readings::Timing;
 use crate::named_method::named_method;
 use crate::probe::{Probe, Sample};
 use crate::session::{self, Member, run_together};
@@ -258,6 +259,14 @@ impl Probe for Wakeup {
         self.shared.called_ns.store(0, Ordering::Release);
         let missed = self.shared.left_out.swap(0, Ordering::Relaxed);
         Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed, early: false, napped: false }
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(&mut self.clock)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Between
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -60,13 +60,17 @@ trait Clocks {
     /// Waits for then on the monotonic clock, or for a moment before, from which on the time of day is read again and
     /// again.
     fn wait_until(&mut self, monotonic_ns: u64);
+    /// That of the time of day, where it is one of the kernel's.
+    fn wall(&mut self) -> Option<&mut Clock> {
+        None
+    }
     /// Writes down what only the clocks know.
     fn describe(&self, settings: &mut Settings);
 }
 
 struct Live {
     monotonic: Clock,
-    wall: ClockId,
+    wall: Clock,
     wait: Box<dyn Wait>,
     /// Before the time comes, in ns, the wait ends: what it does when it is over must not make anybody late.
     lead_ns: u64,
@@ -91,7 +95,11 @@ impl Clocks for Live {
 
     fn describe(&self, settings: &mut Settings) {
         settings.margin_ns = self.wait.margin_ns();
-        settings.clock = format!("{} ({})", self.wall.name(), Source::ClockGettime.name());
+        settings.clock = self.wall.name();
+    }
+
+    fn wall(&mut self) -> Option<&mut Clock> {
+        Some(&mut self.wall)
     }
 }
 
@@ -103,7 +111,8 @@ impl Live {
             false => (Box::new(Sleep), 0),
         };
         let monotonic = Clock::with_source(ClockId::Monotonic, Source::ClockGettime);
-        Self { monotonic, wall: times.clock, wait, lead_ns }
+        let wall = Clock::with_source(times.clock, Source::ClockGettime);
+        Self { monotonic, wall, wait, lead_ns }
     }
 }
 
@@ -209,6 +218,10 @@ impl<C: Clocks> Probe for Day<C> {
         let last_ns = self.last_ns.replace(deadline_ns);
         let skipped = last_ns.map_or(0, |last_ns| (deadline_ns - last_ns) / self.times.interval_ns - 1);
         sample(Some(wall_ns.saturating_sub(deadline_ns)), skipped)
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        self.clocks.wall()
     }
 
     fn describe(&mut self, settings: &mut Settings) {

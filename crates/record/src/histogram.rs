@@ -235,6 +235,21 @@ impl Histogram {
         if self.overflow > 0 && !self.buckets.is_empty() { self.max_ns } else { None }
     }
 
+    /// The smallest and the largest value that the sample of quantile `q` may have had, the largest being what
+    /// [`quantile`](Self::quantile) gives; `None` where it has no bucket, or is the maximum, which is exact.
+    pub fn bucket_of_quantile(&self, q: f64) -> Option<(u64, u64)> {
+        let (value_ns, rank, mut seen) = (self.quantile(q)?, rank(q, self.count()), 0u64);
+        if rank == self.count() {
+            return None;
+        }
+        let holds = |b: &&Bucket| {
+            seen = seen.saturating_add(b.count);
+            seen >= rank
+        };
+        let low_ns = self.by_upper_edge().iter().find(holds)?.low_ns;
+        Some((self.min_ns.map_or(low_ns, |min| low_ns.max(min)).min(value_ns), value_ns))
+    }
+
     /// The buckets in the order of their upper edges, in which their samples are certainly below. Only where
     /// histograms of different tools were merged, buckets overlap and this is another order than their own.
     pub fn by_upper_edge(&self) -> Cow<'_, [Bucket]> {
@@ -338,6 +353,19 @@ mod tests {
             Histogram { overflow: 1000, min_ns: Some(3), max_ns: Some(95), mean_ns: Some(5.0), ..Histogram::default() };
         assert_eq!((h.quantile(0.5), h.quantile(0.999), h.quantile(1.0)), (None, None, Some(95)));
         assert_eq!((h.below(95), h.below(96)), (0, 1000));
+    }
+
+    #[test]
+    fn a_quantile_lies_within_its_bucket() {
+        let mut h = Histogram::default();
+        h.add(100, 8, 50);
+        h.add(200, 8, 49);
+        h.add(300, 8, 1);
+        h.max_ns = Some(303);
+        assert_eq!([0.5, 0.99, 1.0].map(|q| h.bucket_of_quantile(q)), [Some((100, 107)), Some((200, 207)), None]);
+        h.min_ns = Some(103);
+        assert_eq!(h.bucket_of_quantile(0.5), Some((103, 107)));
+        assert_eq!(Histogram::default().bucket_of_quantile(0.5), None);
     }
 
     #[test]

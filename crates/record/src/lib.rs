@@ -34,6 +34,7 @@ pub mod search;
 pub mod store;
 pub mod switching;
 pub mod tail;
+pub mod uncertainty;
 
 pub use case::{Case, Side};
 pub use findings::{Finding, Severity};
@@ -46,3 +47,4 @@ pub use requirement::Requirement;
 pub use run::{Environment, Run, Series};
 pub use search::Search;
 pub use switching::Switching;
+pub use uncertainty::Uncertainty;

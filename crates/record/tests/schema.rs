@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ontick_record::run::{Block, Environment, Instrument, Judged, Maxima, Outlier, Pulse, Rival};
-use ontick_record::{Run, Series, store};
+use ontick_record::uncertainty::{Component, Source};
+use ontick_record::{Run, Series, Uncertainty, store};
 use serde_json::{Value, json};
 
 /// A run that fills every field.
@@ -26,6 +27,9 @@ fn full() -> Run {
     let mut series = Series { name: "hybrid".into(), missed: 3, ..Series::default() };
     series.latency.add(400, 4, u64::MAX / 2);
     (series.latency.mean_ns, series.latency.std_dev_ns) = (Some(401.5), Some(0.5));
+    let read = Component::rectangular(Source::ClockReading, 12.5).offset_by(12.5);
+    series.uncertainty = Some(Uncertainty::of(vec![read, Component::observed(Source::ClockReadingSpread, 2.0)]));
+    series.state_uncertainty();
     series.settings.cpu = Some(1);
     series.settings.margin_ns = Some(50_000);
     series.settings.spin_duty = Some(f64::NAN);

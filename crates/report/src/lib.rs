@@ -45,6 +45,7 @@ mod tail;
 pub mod text;
 mod together;
 mod typeset;
+mod uncertainty;
 mod verdict;
 mod waits;
 mod warnings;

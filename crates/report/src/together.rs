@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ontick_record::run::Maxima;
-use ontick_record::{Case, Run, Series};
+use ontick_record::{Case, Run, Series, Uncertainty};
 
 /// What the row of all CPUs is called.
 pub(crate) const TOGETHER: &str = "together";
@@ -84,6 +84,9 @@ fn joined(all: &[&Series], case: Case) -> Series {
     };
     series.settings.cpu = None;
     all.iter().for_each(|one| series.latency.merge(&one.latency));
+    let stated: Option<Vec<&Uncertainty>> = all.iter().map(|one| one.uncertainty.as_ref()).collect();
+    series.uncertainty = stated.map(|stated| stated.into_iter().fold(Uncertainty::default(), Uncertainty::joined));
+    series.state_uncertainty();
     series
 }
 

@@ -189,6 +189,11 @@ impl Clock {
         self.conversion.largest_correction_ns
     }
 
+    /// How long one count of the counter is, in ns, as it was calibrated; `None` where the kernel is asked for the time.
+    pub fn count_ns(&self) -> Option<f64> {
+        (self.source != Source::ClockGettime).then(|| self.conversion.mult as f64 / (1u64 << 32) as f64)
+    }
+
     /// Name of clock and source: `monotonic (tsc)`.
     pub fn name(&self) -> String {
         format!("{} ({})", self.id.name(), self.source.name())

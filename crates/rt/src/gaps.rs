@@ -61,6 +61,11 @@ impl Gaps {
         self.watched_ns
     }
 
+    /// The clock that is read.
+    pub fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
     /// The time of the last reading, in ns.
     pub fn now_ns(&self) -> u64 {
         self.last_ns

@@ -6,6 +6,7 @@ use ontick_rt::clock::{Clock, ClockId};
 
 use super::driver::Driver;
 use super::{Job, Method};
+use crate::clock_readings::Timing;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Placement};
 
@@ -175,6 +176,14 @@ impl Probe for EdgeObserver {
         }
         let gone = Gone(rustix::io::Errno::NODEV);
         self.driver.causes.gone().then(|| Error::Gone { line: self.job.wiring.drive.clone(), gone })
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(&mut self.clock)
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::Between
     }
 
     fn describe(&mut self, settings: &mut Settings) {

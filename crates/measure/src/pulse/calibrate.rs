@@ -1,6 +1,7 @@
 //! Calibration: the constant overhead of a mechanism, measured and subtracted (source 002, finding 2).
 
 use ontick_record::Series;
+use ontick_record::uncertainty::{Component, Source, median_deviation};
 use ontick_units::show;
 
 use super::{Job, measure};
@@ -46,6 +47,11 @@ pub fn calibrated(
     let (from, share) = (whole.from + whole.share * 0.2, whole.share * 0.8);
     observer.begin(Part { series: whole.series + 1, from, share });
     let job = Job { subtract_ns: Some(overhead_ns), ..job.clone() };
-    let after = measure(&after_name, &job, placement, limits, observer)?;
+    let mut after = measure(&after_name, &job, placement, limits, observer)?;
+    let residual_ns = before.pulse.as_ref().and_then(|pulse| median_deviation(&pulse.width)).unwrap_or(0.0);
+    if let Some(uncertainty) = &mut after.uncertainty {
+        uncertainty.components.push(Component::observed(Source::CalibrationResidual, residual_ns));
+    }
+    after.state_uncertainty();
     Ok(vec![before, after])
 }

@@ -5,6 +5,7 @@ use ontick_gpio::{Backend, Edges, Gone, Line, Name, Request};
 use super::driver::DrivenPulse;
 use super::edges::{ObservedPulse, Pairs};
 use super::watcher::Watcher;
+use crate::clock_readings::Timing;
 use crate::{Error, Placement};
 
 /// Who looks.
@@ -78,6 +79,17 @@ impl WidthObserver {
             WidthObserver::Kernel { .. } => {
                 "clock readings in the kernel around its writes: the module's own view, not the line's".into()
             }
+        }
+    }
+
+    /// How widths come about of readings of this program's clock, or of stamps that are taken as those are; none where
+    /// nothing is known of what they are worth.
+    pub fn timing(&self) -> Option<Timing> {
+        match self {
+            WidthObserver::Itself { .. } => Some(Timing::Stamps),
+            WidthObserver::Other { watcher, .. } => watcher.is_notified().then_some(Timing::Stamps),
+            WidthObserver::Clock { .. } => Some(Timing::Between),
+            WidthObserver::Kernel { .. } => None,
         }
     }
 

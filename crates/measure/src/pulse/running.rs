@@ -9,6 +9,7 @@ use super::ending::Ending;
 use super::observer::WidthObserver;
 use super::widths::Widths;
 use super::{Job, Method, pwm};
+use crate::clock_readings::Timing;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Placement, pru};
 
@@ -105,6 +106,14 @@ impl Probe for Running {
 
     fn failure(&mut self) -> Option<Error> {
         self.ending.take().map(|ending| ending.explain(&self.job))
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        self.observer.timing().is_some().then_some(&mut self.clock)
+    }
+
+    fn timing(&self) -> Timing {
+        self.observer.timing().unwrap_or(Timing::Stamps)
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -12,6 +12,7 @@ use super::observer::WidthObserver;
 use super::pace::Pace;
 use super::widths::Widths;
 use super::{Job, Method};
+use crate::clock_readings::Timing;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Placement, kmod};
 
@@ -118,6 +119,14 @@ impl Probe for Train {
 
     fn failure(&mut self) -> Option<Error> {
         self.ending.take().map(|ending| ending.explain(&self.job))
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        self.observer.timing().is_some().then_some(&mut self.clock)
+    }
+
+    fn timing(&self) -> Timing {
+        self.observer.timing().unwrap_or(Timing::Stamps)
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -102,6 +102,11 @@ impl Watcher {
         self.backend
     }
 
+    /// Whether edges come with their times.
+    pub fn is_notified(&self) -> bool {
+        self.reported == Detection::Edges
+    }
+
     /// How the pulses are seen, in words.
     pub fn describe(&self, line: &Name) -> String {
         match (self.reported, self.backend) {

@@ -66,7 +66,9 @@ pub fn measure(
     try_out(job)?;
     let shared = Arc::new(Shared::default());
     let prepare = |_: &ThreadSetup| Responder::start(job, placement, observer_placement, shared.clone());
-    let series = session::run(name, placement, limits, prepare, observer)?;
+    let mut series = session::run(name, placement, limits, prepare, observer)?;
+    series.uncertainty = shared.uncertainty();
+    series.state_uncertainty();
     shared.notes(name).into_iter().for_each(|note| observer.note(note));
     Ok(series)
 }

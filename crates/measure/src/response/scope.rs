@@ -2,15 +2,17 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 
 use ontick_gpio::{Gone, Line, Name, OnExit, Request};
+use ontick_record::Uncertainty;
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::block_signals;
 use ontick_rt::wait::{Sleep, Wait};
 
 use super::leave::Leave;
+use crate::clock_readings::{ClockReadings, Timing};
 use crate::probe::Sample;
 use crate::{Error, Placement};
 
@@ -25,6 +27,8 @@ const AWAKE_NS: u64 = 1_000_000;
 const ASLEEP_NS: u64 = 100_000;
 /// Between two looks at the line the observer itself was away when they are further apart, in ns.
 const AWAY_NS: u64 = 10_000;
+/// Looks in a row, by which it is measured how long one takes.
+const LOOKS: u32 = 32;
 /// Answers that may wait for the responder to take them.
 const WAITING: usize = 1024;
 
@@ -63,6 +67,8 @@ pub struct Shared {
     scope_gone: AtomicBool,
     /// Answers that came while the observer itself was away.
     blurred: AtomicU64,
+    /// What the observer's clock and its looks are worth; there when the observer has ended.
+    uncertainty: OnceLock<Uncertainty>,
     /// What the answering side has to say of itself.
     reported: Mutex<Option<String>>,
 }
@@ -80,6 +86,11 @@ impl Shared {
         let (input, output, scope) = (input.clone(), output.clone(), ends.scope.clone());
         let seconds = PATIENCE_S * u64::from(DEAD_AFTER);
         self.dead.load(Relaxed).then_some(Error::Unanswered { input, output, scope, seconds })
+    }
+
+    /// What the observer's latencies are worth, once it has ended.
+    pub fn uncertainty(&self) -> Option<Uncertainty> {
+        self.uncertainty.get().cloned()
     }
 
     /// The answering side has this to say of itself.
@@ -172,6 +183,7 @@ enum Over {
 
 impl Bench {
     fn work(mut self) {
+        let (readings, look_ns) = (ClockReadings::of(&mut self.clock), self.look_ns());
         let mut unanswered = 0;
         let over = loop {
             match self.turn() {
@@ -183,6 +195,9 @@ impl Bench {
                 break Over::Dead;
             }
         };
+        let components = readings.components(Timing::Looking(look_ns), self.clock.largest_correction_ns());
+        // Nobody else sets it.
+        let _ = self.shared.uncertainty.set(Uncertainty::of(components));
         match over {
             Over::Stimulus => self.shared.stimulus_gone.store(true, Relaxed),
             Over::Scope => self.shared.scope_gone.store(true, Relaxed),
@@ -226,6 +241,25 @@ impl Bench {
                 Err(rest_ends_ns) => due_ns = rest_ends_ns + self.chance.below(self.interval_ns / 2),
             }
         }
+    }
+
+    /// The time between two looks at the line, in ns: of nine rows of looks the median one, so that an interruption does not
+    /// count. 0 where the line does not answer, which is noticed soon enough.
+    fn look_ns(&mut self) -> f64 {
+        let mut rows = [0; 9];
+        for row in &mut rows {
+            let from_ns = self.clock.now_ns();
+            let mut now_ns = from_ns;
+            for _ in 0..LOOKS {
+                if self.scope.read().is_err() {
+                    return 0.0;
+                }
+                now_ns = self.clock.now_ns();
+            }
+            *row = now_ns - from_ns;
+        }
+        rows.sort_unstable();
+        rows[4] as f64 / f64::from(LOOKS)
     }
 
     fn answer_to(&self, level: bool) -> bool {

@@ -245,6 +245,10 @@ impl Probe for Timer {
         }
     }
 
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(self.cycle.clock())
+    }
+
     fn describe(&mut self, settings: &mut Settings) {
         self.job.describe(&mut self.cycle, self.began_ns, settings);
     }

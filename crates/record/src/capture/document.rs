@@ -8,6 +8,7 @@ use super::listener::{Channel, Header, Levels, Listener, choose, names};
 use super::tally::Tally;
 use super::{CaptureError, Format};
 use crate::run::{Instrument, Pulse};
+use crate::uncertainty::{Component, Source, Uncertainty};
 use crate::{Measurement, Run, Series};
 
 /// Pulses that are kept one by one, for a picture of them.
@@ -219,6 +220,10 @@ impl Measuring<'_> {
         }
         // Of what was not asked about, a series without samples says nothing.
         run.series.retain(|series| series.latency.count() > 0);
+        for series in &mut run.series {
+            series.uncertainty = Some(Uncertainty::of(vec![sampled(&instrument)]));
+            series.state_uncertainty();
+        }
         run.facts = facts(name, &run.tool, &instrument);
         run.notes = notes(&instrument, unknown, grain_ns.unwrap_or(1));
         run.instrument = Some(instrument);
@@ -254,6 +259,11 @@ impl Pulses {
         });
         series
     }
+}
+
+/// Each of the two edges came at some moment since the sample before.
+fn sampled(instrument: &Instrument) -> Component {
+    Component::rectangular(Source::InstrumentSample, instrument.resolution_ps as f64 / 2_000.0).times(2)
 }
 
 fn measurement(subject: &Subject) -> Measurement {

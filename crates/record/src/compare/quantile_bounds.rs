@@ -32,10 +32,16 @@ pub fn bounds(histogram: &Histogram, q: f64, n: u64) -> Bounds {
 /// The ranks, of 1 to `n`, of the samples that quantile `q` lies between, each wrong in one of forty; none where so few
 /// samples bound it not.
 pub fn ranks(q: f64, n: u64) -> (Option<u64>, Option<u64>) {
-    // The lowest rank that is too high to be below, and the lowest that is above.
+    // The lowest rank that is too high to be below.
     let too_high = first(n, |rank| at_most(rank - 1, n, q) > WRONG);
-    let above = first(n, |rank| 1.0 - at_most(rank - 1, n, q) <= WRONG);
-    ((too_high > 1).then(|| too_high - 1), (above <= n).then_some(above))
+    ((too_high > 1).then(|| too_high - 1), upper_rank(q, n, WRONG))
+}
+
+/// The lowest rank, of 1 to `n`, of the sample that quantile `q` is above with a chance of `wrong` at most; none where so
+/// few samples bound it not.
+pub fn upper_rank(q: f64, n: u64, wrong: f64) -> Option<u64> {
+    let above = first(n, |rank| 1.0 - at_most(rank - 1, n, q) <= wrong);
+    (above <= n).then_some(above)
 }
 
 /// The chance that at most `k` of `n` samples are not above the quantile.
@@ -60,7 +66,7 @@ fn first(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
 }
 
 /// The edge, as `edge` picks it, of the bucket that holds the sample of this rank; the maximum beyond all buckets.
-fn value_at(histogram: &Histogram, rank: u64, edge: impl Fn(u64, u64) -> u64) -> Option<u64> {
+pub fn value_at(histogram: &Histogram, rank: u64, edge: impl Fn(u64, u64) -> u64) -> Option<u64> {
     let mut before = 0;
     for bucket in histogram.buckets() {
         before += bucket.count;

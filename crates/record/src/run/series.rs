@@ -11,7 +11,7 @@ use super::settings::Settings;
 use crate::bounds::Tail;
 use crate::maxima::Maxima;
 use crate::peaks::Peak;
-use crate::{Case, Histogram};
+use crate::{Case, Histogram, Uncertainty};
 
 /// One way of measuring, and what it found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct Series {
     pub settings: Settings,
     /// Latency: now minus the time at which the thread should have been running.
     pub latency: Histogram,
+    /// How well the latencies are known, where the measurement states it. Records of before have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncertainty: Option<Uncertainty>,
     /// Pulses: how wide they were, where pulses were made. Their latency is the absolute error of the width.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pulse: Option<Pulse>,
@@ -92,6 +95,11 @@ impl From<Case> for Series {
 }
 
 impl Series {
+    /// States the uncertainty anew, for the samples that there are now.
+    pub fn state_uncertainty(&mut self) {
+        self.uncertainty = self.uncertainty.take().map(|uncertainty| uncertainty.at(&self.latency));
+    }
+
     /// All cycles: those acted on and those missed.
     pub fn cycles(&self) -> u64 {
         self.latency.count().saturating_add(self.missed)

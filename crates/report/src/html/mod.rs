@@ -19,6 +19,7 @@ mod streams;
 mod switching;
 pub(crate) mod table;
 mod tail;
+mod uncertainty;
 mod waits;
 
 use ontick_record::{Measurement, Run};
@@ -70,6 +71,7 @@ pub fn html(run: &Run) -> String {
         figures::all(&mut body, &plot::of_run(run), run.measurement == Measurement::Prove);
     }
     tail::tails(&mut body, run);
+    uncertainty::uncertainty(&mut body, run);
     causes::timeline(&mut body, run);
     causes::causes(&mut body, run);
     findings::all(&mut body, &named);

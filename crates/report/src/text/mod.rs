@@ -18,6 +18,7 @@ mod switching;
 mod table;
 mod tail;
 mod trace;
+mod uncertainty;
 mod waits;
 
 use ontick_record::{Environment, Measurement, Run};
@@ -32,6 +33,7 @@ pub use list::{Entry, Mark, list};
 pub use live::{Moment, live};
 pub use plot::plot;
 pub use switching::violations;
+pub use uncertainty::uncertainty;
 
 use crate::colour::Paint;
 use crate::printable::printable;
@@ -95,6 +97,8 @@ pub fn summary(run: &Run, style: &Style) -> String {
     }
     text.push('\n');
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
+    let stated = crate::uncertainty::headline(run);
+    text.extend(stated.map(|stated| hanging("", "", &printable(&stated), style.width)));
     text.extend(run.search.iter().map(|of| search::below(of, style)));
     text.push_str(&tail::tails(run, style));
     let causes = causes::causes(run, style);

@@ -222,6 +222,10 @@ impl<W: Wait> Probe for Timed<W> {
         Sample { now_ns, latency_ns, missed: tick.missed, early: tick.early(), napped: false }
     }
 
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(self.cycle.clock())
+    }
+
     fn describe(&mut self, settings: &mut Settings) {
         self.job.describe(&mut self.cycle, self.began_ns, settings);
         settings.pages = Some(
