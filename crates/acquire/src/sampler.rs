@@ -111,7 +111,8 @@ impl Sampler {
         self.ring.push(self.number, self.at_ns, self.latency_ns, &self.raw);
     }
 
-    fn clock(&mut self) -> &mut Clock {
+    /// The clock that the times of samples are read from.
+    pub fn clock(&mut self) -> &mut Clock {
         match &mut self.clockwork {
             Pace::Cycle(cycle) => cycle.clock(),
             Pace::Edge { clock, .. } => clock,

@@ -19,7 +19,7 @@ use crate::terminal;
 /// Show a record as text, HTML, plots, or in other tools' formats; or gather many records as one table.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as rows\n  ontick report run.json --tail --svg tail.svg --plot tail\n  ontick report records/*.json --arrow all.arrow\n  ontick report --fleet records --html fleet.html"
+    after_help = "Examples:\n  ontick report run.json\n  ontick report run.json --svg latency.svg --plot percentiles\n  ontick report run.json --as uncertainty\n  ontick report run.json --tail --svg tail.svg --plot tail\n  ontick report records/*.json --arrow all.arrow\n  ontick report --fleet records --html fleet.html"
 )]
 pub struct Report {
     /// A record, the journal of a killed run, or the output of cyclictest, rtla, oslat or others (`ontick import --help`);
@@ -56,6 +56,8 @@ enum Format {
     Summary,
     /// A histogram for the terminal
     Plot,
+    /// How well the figures are known: the uncertainty budget, and each series' quantiles with it
+    Uncertainty,
     /// Ten counts per line, one for each microsecond
     Rows,
     /// Histogram as cyclictest writes it
@@ -212,6 +214,7 @@ impl Report {
         match self.format {
             Format::Summary => text::summary(run, &terminal::style()),
             Format::Plot => text::plot(run, &terminal::style()),
+            Format::Uncertainty => text::uncertainty(run, &terminal::style()),
             Format::Rows => rows(run),
             Format::Cyclictest => cyclictest_hist(run, None),
             Format::Hlog => hlog::write(run),

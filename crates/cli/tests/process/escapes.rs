@@ -47,7 +47,7 @@ fn record(folder: &Path) -> String {
 fn a_records_names_do_not_steer_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     let path = record(folder.path());
-    for format in ["summary", "plot", "rows", "cyclictest", "hlog", "openmetrics", "json"] {
+    for format in ["summary", "plot", "uncertainty", "rows", "cyclictest", "hlog", "openmetrics", "json"] {
         let output = run(&["report", &path, "--as", format]);
         assert!(output.status.code().is_some_and(|code| code < 2), "{format}: {}", stderr(&output));
         assert_harmless(format, &output);

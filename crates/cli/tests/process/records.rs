@@ -19,6 +19,7 @@ fn a_record_reads_back_in_every_form() {
     assert_eq!(stdout(&again), stdout(&measured));
     for (format, word) in [
         ("plot", "┤"),
+        ("uncertainty", "reading the clock"),
         ("rows", "0us:"),
         ("cyclictest", "# Histogram"),
         ("hlog", "Tag=hybrid,0.000,"),

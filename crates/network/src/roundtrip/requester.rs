@@ -173,6 +173,11 @@ impl<P: Port, T: Timebase> Requester<P, T> {
         &self.time
     }
 
+    /// The same, to be read.
+    pub fn time_mut(&mut self) -> &mut T {
+        &mut self.time
+    }
+
     /// Counts what found no room; to be called once more at the end.
     pub fn count_overflowed(&mut self) {
         self.tally.overflowed += self.port.overflowed();

@@ -45,6 +45,11 @@ impl Monotonic {
         Self { clock, wait: waiting.for_deadlines(period_ns), distance: Distance::of(ClockId::Realtime), stamps: 0 }
     }
 
+    /// The clock that times are read from.
+    pub fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
     /// The clock and its source, in words.
     pub fn name(&self) -> String {
         self.clock.name()

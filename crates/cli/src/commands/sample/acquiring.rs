@@ -6,9 +6,10 @@ use ontick_acquire::acquisition::quietest_phase;
 use ontick_acquire::ring::Writer;
 use ontick_acquire::{Sampler, Source, Trigger, Turn};
 use ontick_measure::Error;
+use ontick_measure::clock_readings::Timing;
 use ontick_measure::probe::{Probe, Sample};
 use ontick_record::run::Settings;
-use ontick_rt::clock::ClockId;
+use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::phase;
 use rustix::io::Errno;
 
@@ -69,6 +70,17 @@ impl Probe for Acquiring {
         let why = format!("{what}: {}", std::io::Error::from(errno));
         let _ = self.gone.set(why.clone());
         Some(Error::Impossible(why))
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(self.sampler.clock())
+    }
+
+    fn timing(&self) -> Timing {
+        match self.trigger {
+            Trigger::Every(_) => Timing::Deadline,
+            Trigger::Edge(..) => Timing::Between,
+        }
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -7,6 +7,7 @@ use ontick_network::Distribution;
 use ontick_network::roundtrip::{Monotonic, Parts, Port, Requester, Tally, Trip, Turn};
 use ontick_record::run::Settings;
 use ontick_record::{Histogram, Series};
+use ontick_rt::clock::Clock;
 
 /// The parts of the way, as their series are named.
 const NAMES: [&str; 5] = ["sender", "out in kernel", "there and back", "responder", "receiver"];
@@ -68,6 +69,10 @@ impl<P: Port> Probe for Requesting<P> {
         let Some(Parts { out_ns, there_and_back_ns, responder_ns, receiver_ns }) = trip.parts else { return };
         let times = [out_ns, there_and_back_ns, responder_ns, receiver_ns];
         self.parts[1..].iter_mut().zip(times).for_each(|(part, ns)| part.add(ns));
+    }
+
+    fn clock(&mut self) -> Option<&mut Clock> {
+        Some(self.requester.time_mut().clock())
     }
 
     fn describe(&mut self, settings: &mut Settings) {
