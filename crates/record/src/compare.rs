@@ -1,7 +1,6 @@
 //! Two runs side by side, and many pairs of blocks summed up: plain values, for others to show.
 
 mod many;
-pub(crate) mod quantile_bounds;
 mod rank_sum;
 mod relative;
 mod same_job;
@@ -11,7 +10,7 @@ use std::ptr::from_ref;
 
 use serde::Serialize;
 
-pub use quantile_bounds::Bounds;
+pub use crate::quantile_bounds::Bounds;
 pub use relative::{Decision, RelativeRequirement, RelativeRequirementError, Verdict, Wanted};
 pub use same_job::{Difference, difference};
 

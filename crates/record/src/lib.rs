@@ -27,6 +27,7 @@ pub mod openmetrics;
 mod outliers;
 pub mod output_file;
 mod peaks;
+mod quantile_bounds;
 mod reading;
 pub mod requirement;
 pub mod run;

@@ -1,9 +1,9 @@
 //! Whether several runs are no worse than several others, where what changes from one run to the next counts.
 
-use super::quantile_bounds::Bounds;
 use super::rank_sum::{fewest, ratio_bounds};
 use super::relative::{Decision, RelativeRequirement, Verdict, Wanted, smallest};
 use crate::histogram::Histogram;
+use crate::quantile_bounds::Bounds;
 
 /// Nobody repeats a run more often.
 const MOST_RUNS: u64 = 100_000;

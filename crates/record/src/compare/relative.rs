@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::quantile_bounds::{Bounds, bounds};
 use crate::histogram::Histogram;
+use crate::quantile_bounds::{Bounds, bounds};
 
 /// How many times the first run's percentile the second's may be.
 ///

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::kind::Kind;
 use super::rows::{Row, by_machine};
 use super::week::Week;
-use crate::compare::quantile_bounds::ranks;
+use crate::quantile_bounds::ranks;
 
 /// Machines that went from one kind to another, or stayed of one, and how much later they are than before.
 #[derive(Debug, Clone, PartialEq, Serialize)]

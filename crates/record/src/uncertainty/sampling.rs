@@ -1,7 +1,7 @@
 //! How far above the quantile of the samples that of what they were drawn from may lie.
 
 use crate::Histogram;
-use crate::compare::quantile_bounds::{upper_rank, value_at};
+use crate::quantile_bounds::{upper_rank, value_at};
 
 /// The chance that the bound does not hold.
 const WRONG: f64 = 0.05;
