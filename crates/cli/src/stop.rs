@@ -15,6 +15,8 @@ use crate::terminal;
 /// the program's group. In ns.
 const SAME_NS: u64 = 300_000_000;
 
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
 /// What was asked for first.
 #[derive(Default)]
 struct Asked {
@@ -25,7 +27,9 @@ struct Asked {
 /// A flag that is set by SIGINT, SIGTERM and SIGHUP.
 pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
     let (stop, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(Asked::default()));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    // One that came while its handler is being put in place would be lost.
+    let _held = Held::back(&SIGNALS)?;
+    for signal in SIGNALS {
         let (stop, asked, terminal) = (stop.clone(), asked.clone(), stderr());
         let came = move || {
             if !stop.swap(true, Relaxed) {
@@ -43,6 +47,35 @@ pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
         }
     }
     Ok(stop)
+}
+
+/// Signals that wait, for this thread, until it is dropped.
+struct Held {
+    before: libc::sigset_t,
+}
+
+impl Held {
+    #[allow(unsafe_code)]
+    fn back(signals: &[i32]) -> std::io::Result<Self> {
+        // SAFETY: zero is a valid set, and both sets live through the calls.
+        let (error, before) = unsafe {
+            let (mut held, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigemptyset(&mut held);
+            signals.iter().for_each(|signal| {
+                libc::sigaddset(&mut held, *signal);
+            });
+            (libc::pthread_sigmask(libc::SIG_BLOCK, &held, &mut before), before)
+        };
+        if error == 0 { Ok(Self { before }) } else { Err(std::io::Error::from_raw_os_error(error)) }
+    }
+}
+
+impl Drop for Held {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: the set is one that the kernel gave.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+    }
 }
 
 impl Asked {

@@ -105,7 +105,8 @@ fn a_calibration_is_measured_written_and_planned_with() {
     let measured: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("here.json")).unwrap()).unwrap();
     let timing = |of: &str| measured["timing"][of].as_u64().unwrap();
     assert_eq!((&measured["plane"], &measured["ontick_calibration"]), (&"user".into(), &1.into()));
-    assert!(timing("hand_over_ns") > 0 && timing("forwarding_ns") > timing("hand_over_ns"), "{measured}");
+    // Each is a share of what was seen of its own: on a busy machine one may be longer than the other that has it in it.
+    assert!(timing("hand_over_ns") > 0 && timing("forwarding_ns") > 0, "{measured}");
     fs::write(folder.path().join("network.toml"), NETWORK).unwrap();
     let planned = at(folder.path(), &["network", "plan", "network.toml", "--calibration", "here.json"]);
     assert!(stdout(&planned).contains("(measured, here.json)"), "{}", stdout(&planned));

@@ -17,7 +17,7 @@ pub fn tables<'a>(
     let links = network.links.iter();
     let links: Vec<String> =
         links.map(|link| format!("\"({}, {})\"", network.nodes[link.from].name, network.nodes[link.to].name)).collect();
-    let texts: [(&'static str, fn(&Plan) -> String); 5] = [
+    let texts: [(&'static str, Text); 5] = [
         ("GCL", gates),
         ("OFFSET", |plan| plan.each("stream,frame,offset\n", offset)),
         ("QUEUE", |plan| plan.each("stream,frame,link,queue\n", queues)),
@@ -27,6 +27,9 @@ pub fn tables<'a>(
     let plan = Plan { network, table, schedule, links };
     texts.into_iter().map(move |(name, text)| (name, text(&plan)))
 }
+
+/// Writes a table.
+type Text = fn(&Plan) -> String;
 
 /// What the tables are of.
 struct Plan<'a> {
