@@ -48,12 +48,12 @@ impl VirtualClock {
 /// Reaches each deadline so late as the script says, and then reads the virtual clock.
 struct Late<'c> {
     clock: &'c mut VirtualClock,
-    script: std::vec::IntoIter<f64>,
+    script: std::slice::Iter<'c, f64>,
 }
 
 impl Wait for Late<'_> {
     fn until(&mut self, _: &mut RealClock, deadline_ns: u64) -> u64 {
-        self.clock.now_ns = deadline_ns as f64 + self.script.next().expect("the script is long enough");
+        self.clock.now_ns = deadline_ns as f64 + *self.script.next().expect("the script is long enough");
         self.clock.read()
     }
 }
@@ -74,7 +74,7 @@ const SAMPLES: usize = 400;
 /// A periodic job whose thread is so late, through the cycle, the recorder and the histogram.
 fn timed(clock: &mut VirtualClock, delays: &[f64]) -> Histogram {
     let kernel = RealClock::with_source(ClockId::Monotonic, ClockSource::ClockGettime);
-    let late = Late { clock, script: delays.to_vec().into_iter() };
+    let late = Late { clock, script: delays.iter() };
     let mut cycle = Cycle::with_phase(kernel, late, 10_000_000, Phase::Fixed(0), Overrun::CatchUp);
     let (mut writer, reader) = recorder::channel(u64::MAX);
     for _ in delays {

@@ -4,9 +4,9 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+use ontick_rt::clock::ClockId;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
-use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::checksum;
 use super::ring::{Ring, Slot};
@@ -17,6 +17,7 @@ use crate::user::bpf::Attached;
 use crate::user::open::OpenError;
 use crate::user::port::{Port, Received, Sent};
 
+const SECOND_NS: u64 = 1_000_000_000;
 /// Octets of both addresses; the VLAN tag comes behind them.
 const ADDRESSES: usize = 12;
 
@@ -79,7 +80,7 @@ impl Port for PacketPort {
     }
 
     fn age_ns(&self) -> u64 {
-        age_ns(self.came, clock_gettime(ClockId::Realtime))
+        age_ns(self.came, ClockId::Realtime.now_ns())
     }
 
     #[inline]
@@ -99,12 +100,11 @@ impl AsFd for PacketPort {
 }
 
 /// How long ago the kernel had a frame. Where that clock was set meanwhile nobody knows.
-fn age_ns((seconds, nanoseconds): (u32, u32), now: Timespec) -> u64 {
-    const LONGEST_NS: i64 = 1_000_000_000;
+fn age_ns((seconds, nanoseconds): (u32, u32), now_ns: u64) -> u64 {
     // The stamp's seconds go round in 2106.
-    let ago_s = i64::from((now.tv_sec as u32).wrapping_sub(seconds) as i32);
-    let ago_ns = ago_s.saturating_mul(1_000_000_000) + now.tv_nsec as i64 - i64::from(nanoseconds);
-    if (0..=LONGEST_NS).contains(&ago_ns) { ago_ns as u64 } else { 0 }
+    let ago_s = ((now_ns / SECOND_NS) as u32).wrapping_sub(seconds) as i32;
+    let ago_ns = i64::from(ago_s) * SECOND_NS as i64 + (now_ns % SECOND_NS) as i64 - i64::from(nanoseconds);
+    u64::try_from(ago_ns).ok().filter(|ago_ns| *ago_ns <= SECOND_NS).unwrap_or(0)
 }
 
 /// The frame as it was on the wire, or would have been.
@@ -160,12 +160,11 @@ mod tests {
 
     #[test]
     fn a_frame_is_as_old_as_the_clock_says_that_was_not_set_meanwhile() {
-        let now = Timespec { tv_sec: 1_700_000_001, tv_nsec: 5_000 };
-        assert_eq!(age_ns((1_700_000_001, 2_000), now), 3_000);
-        assert_eq!(age_ns((1_700_000_000, 999_999_000), now), 6_000);
-        assert_eq!(age_ns((1_700_000_001, 9_000), now), 0, "set back");
-        assert_eq!(age_ns((1_699_999_999, 0), now), 0, "set on");
-        let later = Timespec { tv_sec: (1 << 32) + 1, tv_nsec: 0 };
-        assert_eq!(age_ns((0, 500_000_000), later), 500_000_000);
+        let now_ns = 1_700_000_001_000_005_000;
+        assert_eq!(age_ns((1_700_000_001, 2_000), now_ns), 3_000);
+        assert_eq!(age_ns((1_700_000_000, 999_999_000), now_ns), 6_000);
+        assert_eq!(age_ns((1_700_000_001, 9_000), now_ns), 0, "set back");
+        assert_eq!(age_ns((1_699_999_999, 0), now_ns), 0, "set on");
+        assert_eq!(age_ns((0, 500_000_000), ((1 << 32) + 1) * SECOND_NS), 500_000_000);
     }
 }
