@@ -78,10 +78,11 @@ pub fn value_at(histogram: &Histogram, rank: u64, edge: impl Fn(u64, u64) -> u64
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn numbered(count: u64) -> Histogram {
+    /// Samples of 1, 2, 3 … ns.
+    pub(crate) fn numbered(count: u64) -> Histogram {
         let mut h = Histogram::default();
         (1..=count).for_each(|i| h.add(i, 1, 1));
         h

@@ -36,12 +36,7 @@ pub fn median_deviation(of: &Histogram) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbered(count: u64) -> Histogram {
-        let mut h = Histogram::default();
-        (1..=count).for_each(|i| h.add(i, 1, 1));
-        h
-    }
+    use crate::quantile_bounds::tests::numbered;
 
     /// By the binomial sum, term by term: of 100 samples the 59th bounds the median (P[X ≥ 59] = 4.43 %, P[X ≥ 58] = 6.66 %).
     #[test]
