@@ -131,14 +131,15 @@ impl Samples {
             let mut waited_ns = 0;
             while taken.numbers.len() < samples {
                 // Looked at first: what was put in before the end is still there.
-                let over = reader.is_abandoned();
+                let over = reader.ended();
                 if reader.pop(|sample| taken.add(&sample, &self.channels)).is_some() {
                     continue;
                 }
-                if over {
+                if let Some(dropped) = over {
+                    taken.dropped = dropped;
                     let (ended, _) = place.take().ok_or_else(in_use)?;
                     let ended = ended.end();
-                    return match taken.numbers.is_empty() {
+                    return match taken.numbers.is_empty() && dropped == 0 {
                         true => ended.map(|()| None).map_err(|error| of_acquisition(&error)),
                         false => Ok(Some(taken)),
                     };

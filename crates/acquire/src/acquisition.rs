@@ -221,7 +221,7 @@ mod tests {
         while let Some(number) = reader.pop(|sample| sample.number) {
             numbers.push(number);
         }
-        assert!(reader.is_abandoned());
+        assert_eq!(reader.ended(), Some(0));
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
     let mut buffers: Vec<Vec<u8>> = streams.iter().map(|_| Vec::new()).collect();
     let mut trace = Vec::new();
     loop {
-        let ended = ring.is_abandoned();
+        let ended = ring.ended();
         let level = (ring.level() * 1000.0) as u64;
         passed.ring_level.store(level, Relaxed);
         passed.ring_peak.fetch_max(level, Relaxed);
@@ -123,9 +123,7 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
         while samples < BATCH {
             let came = ring.pop(|sample| {
                 for gap in order.gaps(&sample) {
-                    let counter = if gap.why == Why::Late { &passed.late } else { &passed.full };
-                    counter.fetch_add(gap.missed, Relaxed);
-                    streams.iter().zip(&mut buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
+                    report(gap, streams, &mut buffers, passed);
                     leave_out(&mut trace, gap.missed);
                 }
                 let stamped = tai.stamp(&sample);
@@ -139,13 +137,15 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
             samples += 1;
         }
         if samples > 0 {
-            for (stream, bytes) in streams.iter().zip(&mut buffers) {
-                stream.backlog.push(bytes, samples);
-                bytes.clear();
-            }
+            hand_on(streams, &mut buffers, samples);
             let before = passed.samples.fetch_add(samples, Relaxed);
             passed.remember(&mut trace, Newest { samples: before + samples, at_ns });
-        } else if ended {
+        } else if let Some(dropped) = ended {
+            let last = Gap { missed: dropped - order.dropped, why: Why::Full };
+            if last.missed > 0 {
+                report(last, streams, &mut buffers, passed);
+                hand_on(streams, &mut buffers, 0);
+            }
             break;
         } else {
             std::thread::sleep(REST);
@@ -153,6 +153,20 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
     }
     passed.ended.store(true, Release);
     streams.iter().for_each(|stream| stream.backlog.end());
+}
+
+/// Counts a gap, and encodes it for everybody.
+fn report(gap: Gap, streams: &[Arc<Stream>], buffers: &mut [Vec<u8>], passed: &Passed) {
+    let counter = if gap.why == Why::Late { &passed.late } else { &passed.full };
+    counter.fetch_add(gap.missed, Relaxed);
+    streams.iter().zip(buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
+}
+
+fn hand_on(streams: &[Arc<Stream>], buffers: &mut [Vec<u8>], samples: u64) {
+    for (stream, bytes) in streams.iter().zip(buffers) {
+        stream.backlog.push(bytes, samples);
+        bytes.clear();
+    }
 }
 
 /// What is missing is a hole in the trace, as wide as it was long. No more is remembered than will be shown.
@@ -238,7 +252,7 @@ mod tests {
         let streams = [Stream::new(Format::Binary, &channels, 1 << 20), Stream::new(Format::Csv, &channels, 1 << 20)];
         let mut places: Vec<_> = streams.iter().map(|stream| stream.backlog.now()).collect();
         let (mut writer, reader) = ring::new(50, 1);
-        // Slot 3 and 4 were missed; of the rest the ring has no room for the last five until it is read.
+        // Slot 3 and 4 were missed; of the rest the ring has no room for five until it is read.
         for number in (0..3).chain(5..57) {
             writer.push(number, 1_000 + number, 9, &[number as i64]);
         }
@@ -281,6 +295,28 @@ mod tests {
         assert_eq!(trace.last(), Some(&57.0));
         let holes: Vec<usize> = (0..trace.len()).filter(|slot| trace[*slot].is_nan()).collect();
         assert_eq!(holes, [3, 4, 52, 53, 54, 55, 56], "what is missing is a hole");
+    }
+
+    #[test]
+    fn the_last_samples_are_counted_though_none_comes_after_them() {
+        let channels = channels();
+        let streams = [Stream::new(Format::Binary, &channels, 1 << 20)];
+        let mut place = streams[0].backlog.now();
+        let (mut writer, reader) = ring::new(2, 1);
+        (0..5).for_each(|number| writer.push(number, 1_000 + number, 9, &[7]));
+        drop(writer);
+        let passed = Passed::default();
+        run(reader, &channels, &streams, &passed);
+        assert_eq!((passed.samples.load(Relaxed), passed.full.load(Relaxed)), (2, 3));
+        let mut bytes = streams[0].begin.to_vec();
+        while let Next::Batch { bytes: batch, .. } = streams[0].backlog.next(&mut place, Duration::ZERO) {
+            bytes.extend_from_slice(&batch);
+        }
+        let mut recording = read(&bytes[..]).unwrap();
+        for number in 0..2 {
+            assert!(matches!(recording.next().unwrap(), Some(Entry::Sample(sample)) if sample.number == number));
+        }
+        assert_eq!(recording.next().unwrap(), Some(Entry::Gap(Gap { missed: 3, why: Why::Full })));
     }
 
     #[test]

@@ -1,10 +1,15 @@
 //! Samples on their way from the timed thread to the others: a lock-free ring of words (rtrb), each sample a
 //! header and its raw values.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release};
+
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Words before the values.
 const HEADER: usize = 4;
+/// No number of dropped samples: the writer is there still.
+const RUNNING: u64 = u64::MAX;
 
 /// One sample. Times are ns on the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +32,7 @@ pub struct Writer {
     words: Producer<u64>,
     channels: usize,
     dropped: u64,
+    at_end: Arc<AtomicU64>,
 }
 
 /// The other end.
@@ -34,12 +40,15 @@ pub struct Writer {
 pub struct Reader {
     words: Consumer<u64>,
     raw: Vec<i64>,
+    at_end: Arc<AtomicU64>,
 }
 
 /// A ring for this many samples of this many channels.
 pub fn new(samples: usize, channels: usize) -> (Writer, Reader) {
     let (producer, consumer) = RingBuffer::new(samples.max(1) * (HEADER + channels));
-    (Writer { words: producer, channels, dropped: 0 }, Reader { words: consumer, raw: vec![0; channels] })
+    let at_end = Arc::new(AtomicU64::new(RUNNING));
+    let writer = Writer { words: producer, channels, dropped: 0, at_end: at_end.clone() };
+    (writer, Reader { words: consumer, raw: vec![0; channels], at_end })
 }
 
 impl Writer {
@@ -59,6 +68,13 @@ impl Writer {
     /// Samples so far that found the ring full.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+}
+
+/// The last samples of all may find the ring full: no later one reports them.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.at_end.store(self.dropped, Release);
     }
 }
 
@@ -83,9 +99,9 @@ impl Reader {
         self.words.slots() as f64 / self.words.buffer().capacity() as f64
     }
 
-    /// Whether the timed thread's end is gone; what it put in is still there.
-    pub fn is_abandoned(&self) -> bool {
-        self.words.is_abandoned()
+    /// Once the timed thread's end is gone: how many samples found the ring full. What it put in is still there.
+    pub fn ended(&self) -> Option<u64> {
+        Some(self.at_end.load(Acquire)).filter(|dropped| *dropped != RUNNING)
     }
 }
 
@@ -118,6 +134,20 @@ mod tests {
     }
 
     #[test]
+    fn what_finds_no_room_at_the_end_is_reported_with_the_end() {
+        let (mut writer, mut reader) = new(2, 1);
+        (0..5).for_each(|number| writer.push(number, 0, 0, &[0]));
+        assert_eq!(reader.ended(), None);
+        drop(writer);
+        assert_eq!(reader.ended(), Some(3));
+        assert_eq!(
+            reader.pop(|sample| (sample.number, sample.dropped)),
+            Some((0, 0)),
+            "what was put in is still there"
+        );
+    }
+
+    #[test]
     fn nothing_is_lost_or_reordered_between_threads() {
         let (mut writer, mut reader) = new(64, 3);
         let all = 20_000u64;
@@ -125,7 +155,7 @@ mod tests {
             scope.spawn(move || (0..all).for_each(|n| writer.push(n, n, n, &[n as i64, 0, -(n as i64)])));
             let (mut taken, mut next, mut dropped) = (0, 0, 0);
             loop {
-                let ended = reader.is_abandoned();
+                let ended = reader.ended();
                 while let Some(seen) = reader.pop(|sample| {
                     assert_eq!(sample.raw, [sample.number as i64, 0, -(sample.number as i64)]);
                     (sample.number, sample.dropped)
@@ -133,11 +163,12 @@ mod tests {
                     assert_eq!(seen.0 - next, seen.1 - dropped, "gaps are what was dropped");
                     (taken, next, dropped) = (taken + 1, seen.0 + 1, seen.1);
                 }
-                if ended {
+                if let Some(in_all) = ended {
+                    assert!(dropped <= in_all && next <= all);
+                    assert_eq!(taken + in_all, all);
                     break;
                 }
             }
-            assert!(taken + dropped <= all && next <= all);
         });
     }
 }
