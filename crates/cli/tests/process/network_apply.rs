@@ -111,7 +111,8 @@ impl Cell {
     /// An `apply` that has set up the first switch and is at work on the second.
     fn half_applied(&self) -> Child {
         let marker = self.folder.path().join("half-way");
-        let path = self.trap(&format!("touch {}; exec sleep 100", marker.display()));
+        // No program writes the marker: one that ends meanwhile could not be sent a signal.
+        let path = self.trap(&format!(": >{}; exec sleep 100", marker.display()));
         let mut command = self.command("apply", &["network.toml", "plan.json"], &[]);
         command.env("PATH", path).stdout(Stdio::null()).stderr(Stdio::null());
         let child = self.here.within(|| command.spawn()).unwrap().unwrap();
@@ -244,12 +245,13 @@ fn killed_with_its_guardians_one_revert_restores_all() {
     assert!(!cell.is_applied("s1") && !cell.is_applied("s2"));
 }
 
-/// All at one time: none of them sees the end of another. Some end with their parent, before their own turn.
+/// All at one time: none of them sees the end of another. Some end by themselves or with their parent, before their turn.
 fn kill(processes: &[i32]) {
-    processes.iter().for_each(|pid| send(*pid as u32, Signal::STOP));
-    for pid in processes.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-        let killed = rustix::process::kill_process(pid, Signal::KILL);
-        assert!(matches!(killed, Ok(()) | Err(rustix::io::Errno::SRCH)), "{killed:?}");
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in processes.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+            let sent = rustix::process::kill_process(pid, signal);
+            assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::SRCH)), "{sent:?}");
+        }
     }
 }
 

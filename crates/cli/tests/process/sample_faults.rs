@@ -91,7 +91,17 @@ fn a_full_disk_ends_the_run_or_only_its_file() {
     // 64 KiB hold 1600 records of 40 bytes, less the beginning.
     let cut = recorded(&folder.path().join("a.ontick"), true);
     assert!((1000..=1638).contains(&cut), "{cut}");
-    assert_eq!(recorded(&folder.path().join("b.ontick"), false), 20_000);
+    // The other file has all but what it is reported to lack: a disk may be slow.
+    let beside: Vec<&str> = text.split_once("alone 2").unwrap().1.split_whitespace().collect();
+    let number = |before: &str, after: &str| -> usize {
+        let line = beside.join(" ") + " ";
+        line.split_once(before).and_then(|(_, rest)| rest.split_once(after)?.0.parse().ok()).unwrap_or(0)
+    };
+    let kept = recorded(&folder.path().join("b.ontick"), false);
+    assert_eq!(kept, number(" b.ontick: ", " samples"), "{text}");
+    let too_slow_for = number(&format!(" b.ontick: {kept} samples, was too slow for "), " ");
+    let found_it_full = number(" slots missed; ", " samples found the ring full");
+    assert_eq!(kept + too_slow_for + found_it_full, 20_000, "{text}");
 }
 
 #[test]
@@ -162,7 +172,9 @@ fn a_client_that_takes_nothing_holds_nobody_up_and_is_reported() {
     assert_complete(some.into_iter().chain(more).chain(rest));
     let rest = summary(child);
     drop(idle);
-    assert!(rest.contains("samples, lacks the last ") && rest.contains("took nothing more for 2 s"), "{rest}");
+    // Whichever comes first: 10 s without taking any, or 2 s after the end of the run.
+    let given_up = ["it took nothing for 10 s", "took nothing more for 2 s"].iter().any(|why| rest.contains(why));
+    assert!(rest.contains("samples, lacks the last ") && given_up, "{rest}");
 }
 
 #[test]
