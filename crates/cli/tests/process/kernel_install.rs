@@ -15,13 +15,14 @@ use crate::machine::Machine;
 use crate::machine::packed::{self, Arch, MACHINES, RELEASE};
 use crate::{has, run, stderr, stdout};
 
-struct Card {
-    machine: Machine,
-    folder: tempfile::TempDir,
+/// A machine in a folder, and a kernel's package in another.
+pub struct Card {
+    pub machine: Machine,
+    pub folder: tempfile::TempDir,
 }
 
 impl Card {
-    fn lay(name: &str, arch: Arch) -> Self {
+    pub fn lay(name: &str, arch: Arch) -> Self {
         let machine = Machine::lay(name);
         for folder in ["/var/lib", "/lib/modules"] {
             fs::create_dir_all(machine.place(folder)).unwrap();
@@ -31,7 +32,7 @@ impl Card {
         Self { machine, folder }
     }
 
-    fn package(&self) -> PathBuf {
+    pub fn package(&self) -> PathBuf {
         self.folder.path().join("kernel.tar.gz")
     }
 

@@ -10,6 +10,7 @@ mod bad_disks;
 mod baselines;
 mod beside_the_watch;
 mod cached_work;
+mod campaign;
 mod card;
 mod chain;
 mod check;

@@ -31,14 +31,14 @@ const PLAN: [&str; 6] = ["network", "plan", "network.toml", "--target", "user", 
 const FORWARDING: [&str; 2] = ["1ms", "--spread"];
 
 /// The switches' interfaces and the cables between them in one namespace, the stations in another.
-struct Cell {
-    here: Namespace,
+pub struct Cell {
+    pub here: Namespace,
     far: Namespace,
-    folder: TempDir,
+    pub folder: TempDir,
     _alone: crate::apart::Alone,
 }
 
-fn cell() -> Option<Cell> {
+pub fn cell() -> Option<Cell> {
     if !has("ip") || !has("tc") {
         return None;
     }
@@ -87,7 +87,7 @@ impl Cell {
     }
 
     /// Everything that setting up changes.
-    fn settings(&self) -> String {
+    pub fn settings(&self) -> String {
         let look = |program: &str, words: &[&str]| self.here.run(program, words).unwrap();
         let features =
             |port: &&str| self.here.within(|| format!("{:?}", ontick_switch::features::get(port).unwrap())).unwrap();
