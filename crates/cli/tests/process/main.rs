@@ -11,6 +11,7 @@ mod baselines;
 mod beside_the_watch;
 mod cached_work;
 mod campaign;
+mod capabilities;
 mod card;
 mod chain;
 mod check;

@@ -10,7 +10,7 @@ pub enum OpenError {
     #[error("there is no interface {0} in this network namespace (`ip link` lists those there are)")]
     NoInterface(String),
     /// The caller may not send and receive raw frames.
-    #[error("{0}: raw frames need root or CAP_NET_RAW and CAP_NET_ADMIN (run it with sudo)")]
+    #[error("{0}: raw frames need root or CAP_NET_RAW (run it with sudo)")]
     NotPermitted(String),
     /// Its frames are not Ethernet frames.
     #[error("{0} does not carry Ethernet frames, so it cannot be a port of a switch; name a wired interface")]
