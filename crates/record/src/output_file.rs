@@ -75,46 +75,105 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_by(path, |file| file.write_all(content))
 }
 
-fn replace_by(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let (folder, shown, name, old) = match locate(path)? {
-        Target::File { folder, shown, name, old } => (folder, shown, name, old),
-        Target::Stream { folder, name, found } => return fill(&mut open_stream(&folder, &name, &found)?),
-        Target::Opened(path) => return fill(&mut open_without_waiting(CWD, path.as_os_str(), OFlags::empty())?),
+/// Writes several files, each as [`write_whole`] does, and waits for the disk once rather than for each of them: all are
+/// there beside those that they replace before the first one is replaced. Where one of them cannot be written, all are as
+/// before; pipes and devices have what came before it.
+pub fn write_each_whole<C: AsRef<[u8]>>(files: impl IntoIterator<Item = (PathBuf, C)>) -> Result<(), StoreError> {
+    let mut begun = Vec::new();
+    for (path, content) in files {
+        let written = begin(&path, |file| file.write_all(content.as_ref()));
+        begun.extend(written.map_err(|error| StoreError::Io { path: path.clone(), error })?.map(|one| (path, one)));
+    }
+    let each = |what: fn(&mut Replacement) -> io::Result<()>, begun: &mut [(PathBuf, Replacement)]| {
+        let mut each = begun.iter_mut();
+        each.try_for_each(|(path, one)| what(one).map_err(|error| StoreError::Io { path: path.clone(), error }))
     };
-    replace_in(&folder, &shown, &name, old.as_ref(), fill)?;
-    sync_folder(&folder)
+    each(|one| one.file.sync_all(), &mut begun)?;
+    each(Replacement::rename, &mut begun)?;
+    // One folder, mostly.
+    let same = |a: &Replacement, b: &Replacement| {
+        let [a, b] = [a, b].map(|one| rustix::fs::fstat(&one.folder).ok().map(|stat| (stat.st_dev, stat.st_ino)));
+        a.is_some() && a == b
+    };
+    begun.dedup_by(|(_, a), (_, b)| same(a, b));
+    each(|one| sync_folder(&one.folder), &mut begun)
+}
+
+fn replace_by(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    match begin(path, fill)? {
+        Some(replacement) => sync_folder(&replacement.finish()?.folder),
+        None => Ok(()),
+    }
 }
 
 /// Replaces a regular file, to which more will be added.
 pub(crate) fn begin_anew(path: &Path, content: &[u8]) -> io::Result<File> {
     match locate(path)? {
         Target::File { folder, shown, name, old } => {
-            let file = replace_in(&folder, &shown, &name, old.as_ref(), |file| file.write_all(content))?;
+            let begun = Replacement::begin(folder, &shown, name, old.as_ref(), |file| file.write_all(content))?;
+            let replaced = begun.finish()?;
             // Should only that fail, the new file is there nevertheless, and the old one is not.
-            let _ = sync_folder(&folder);
-            Ok(file)
+            let _ = sync_folder(&replaced.folder);
+            replaced.file.try_clone()
         }
         Target::Stream { .. } | Target::Opened(_) => Err(io::Error::other("a pipe or device took its place")),
     }
 }
 
-fn replace_in(
-    folder: &OwnedFd,
-    shown: &Path,
-    name: &OsStr,
-    old: Option<&Stat>,
-    fill: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<File> {
-    let (temporary, mut file) = beside(folder, shown, name, old)?;
-    let written = (|| {
-        fill(&mut file)?;
-        file.sync_all()?;
-        Ok(rustix::fs::renameat(folder, &temporary, folder, name)?)
-    })();
-    if written.is_err() {
-        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
+/// The file that will take a regular one's place; pipes and devices are written at once.
+fn begin(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<Option<Replacement>> {
+    match locate(path)? {
+        Target::File { folder, shown, name, old } => {
+            Replacement::begin(folder, &shown, name, old.as_ref(), fill).map(Some)
+        }
+        Target::Stream { folder, name, found } => fill(&mut open_stream(&folder, &name, &found)?).map(|()| None),
+        Target::Opened(path) => fill(&mut open_without_waiting(CWD, path.as_os_str(), OFlags::empty())?).map(|()| None),
     }
-    written.map(|()| file)
+}
+
+/// A whole file beside the one whose name it will have. Dropped before, it is gone.
+struct Replacement {
+    folder: OwnedFd,
+    name: OsString,
+    /// Its name until then.
+    temporary: Option<OsString>,
+    file: File,
+}
+
+impl Replacement {
+    fn begin(
+        folder: OwnedFd,
+        shown: &Path,
+        name: OsString,
+        old: Option<&Stat>,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let (temporary, file) = beside(&folder, shown, &name, old)?;
+        let mut begun = Self { folder, name, temporary: Some(temporary), file };
+        fill(&mut begun.file)?;
+        Ok(begun)
+    }
+
+    fn finish(mut self) -> io::Result<Self> {
+        self.file.sync_all()?;
+        self.rename()?;
+        Ok(self)
+    }
+
+    fn rename(&mut self) -> io::Result<()> {
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        rustix::fs::renameat(&self.folder, temporary, &self.folder, &self.name)?;
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = rustix::fs::unlinkat(&self.folder, temporary, AtFlags::empty());
+        }
+    }
 }
 
 /// Whether programs may be run in a folder that holds many files: everyone who may write there, or who put it where
@@ -266,6 +325,29 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         write_whole(&dir.path().join("run.json"), b"x").unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file may stay");
+    }
+
+    /// What is there already, and a name that nothing can have, in either order.
+    #[test]
+    fn several_files_are_replaced_all_or_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ["a", "sub/b", "c"].map(|name| dir.path().join(name));
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        let contents = || files.each_ref().map(|file| fs::read_to_string(file).unwrap_or_default());
+        let each = |content: &str| files.each_ref().map(|file| (file.clone(), format!("{content} {}", file.display())));
+        write_each_whole(each("first")).unwrap();
+        assert_eq!(contents(), each("first").map(|(_, content)| content));
+        for place in 0..=files.len() {
+            let mut some: Vec<_> = each("second").into();
+            some.insert(place, (dir.path().join("no/file"), String::new()));
+            let error = write_each_whole(some).unwrap_err().to_string();
+            assert!(error.contains("no/file"), "{error}");
+            assert_eq!(contents(), each("first").map(|(_, content)| content));
+        }
+        write_each_whole(each("third")).unwrap();
+        assert_eq!(contents(), each("third").map(|(_, content)| content));
+        let names = |path: &Path| fs::read_dir(path).unwrap().count();
+        assert_eq!((names(dir.path()), names(&dir.path().join("sub"))), (3, 1), "no temporary file may stay");
     }
 
     #[test]

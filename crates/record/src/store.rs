@@ -9,7 +9,7 @@ pub use crate::error::{HistogramError, ParseError, StoreError};
 use crate::foreign_file;
 use crate::import;
 use crate::journal;
-pub use crate::output_file::{check_writable, is_device, write_whole, write_whole_by};
+pub use crate::output_file::{check_writable, is_device, write_each_whole, write_whole, write_whole_by};
 use crate::reading;
 use crate::run::Run;
 

@@ -416,6 +416,35 @@ mod tests {
         found
     }
 
+    /// A talker's streams share one search, whoever asks first and whatever was asked before.
+    #[test]
+    fn a_talkers_streams_have_the_ways_that_each_would_find_alone() {
+        let mut random = Random::new(5);
+        let mut shared = 0;
+        for _ in 0..100 {
+            let mut network = drawn(&mut random);
+            let stations = 4..8;
+            let pairs = stations.clone().flat_map(|from| stations.clone().map(move |to| (from, to)));
+            let one = network.streams[0].clone();
+            let stream = |(talker, to)| crate::network::Stream { talker, listeners: vec![to], ..one.clone() };
+            network.streams = pairs.filter(|(from, to)| from != to).map(stream).collect();
+            let routes = Routes::new(&network, 4, 1);
+            let graph = Graph::new(&network);
+            for _ in 0..2 * network.streams.len() {
+                let stream = random.below(network.streams.len() as u64) as usize;
+                let of = &network.streams[stream];
+                let cost = |link| delay_ns(&network, link);
+                let alone = graph.path(of.talker, of.listeners[0], cost, |_, _| false);
+                routes.nth(stream, random.below(2) as usize);
+                let route = routes.nth(stream, 0).unwrap();
+                assert_eq!(routes.links(stream), alone, "{stream} of {network:?}");
+                assert_eq!(Some(route.hops.iter().map(|hop| hop.link).collect()), alone);
+                shared += usize::from(alone.is_some_and(|links| links.len() > 2));
+            }
+        }
+        assert!(shared > 1_000, "{shared}");
+    }
+
     #[test]
     fn ways_are_the_cheapest_of_all_one_after_the_other() {
         let mut random = Random::new(61);

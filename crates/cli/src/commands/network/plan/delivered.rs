@@ -67,7 +67,6 @@ impl Delivery {
         network: &Network,
         table: &Timetable,
         schedule: &Schedule,
-        document: &Document,
         target: &Target,
     ) -> Result<Vec<String>, Failure> {
         let mut notes = Vec::new();
@@ -76,7 +75,7 @@ impl Delivery {
             None => None,
         };
         if let Some(file) = &self.out {
-            store::write_whole(file, document.write()?.as_bytes())?;
+            store::write_whole(file, Document::new(network, table, schedule).write()?.as_bytes())?;
         }
         if let (Some(folder), Some((switches, unnamed))) = (&self.nodes, switches) {
             fs::create_dir_all(folder).map_err(|e| Failure::new(format!("{}: {e}", folder.display())))?;
@@ -99,9 +98,8 @@ impl Delivery {
             }
         }
         if let Some(prefix) = &self.tsnkit {
-            for (name, text) in tsnkit::tables(network, table, schedule) {
-                store::write_whole(&files::tsnkit_table(prefix, name), text.as_bytes())?;
-            }
+            let tables = tsnkit::tables(network, table, schedule);
+            store::write_each_whole(tables.map(|(name, text)| (files::tsnkit_table(prefix, name), text)))?;
         }
         if let Some(file) = &self.picture {
             pictures::write(file, self.rows, network, table, schedule)?;

@@ -90,22 +90,22 @@ impl ScheduleFlags {
         let time = Duration::from_nanos(self.time);
         let outcome = plan(network, &wanted, &kept, &|| !stop.load(Relaxed) && begun.elapsed() < time);
         let took = begun.elapsed();
+        let nobody = Timetable { placed: vec![None; network.streams.len()] };
         let table = match &outcome {
-            Planned::Impossible(_) => Timetable { placed: vec![None; network.streams.len()] },
-            Planned::Planned(table) => table.clone(),
-            Planned::NotFound(found) => found.table.clone(),
+            Planned::Impossible(_) => &nobody,
+            Planned::Planned(table) => table,
+            Planned::NotFound(found) => &found.table,
         };
-        let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
-        let document = Document::new(network, &table, &schedule);
+        let schedule = gate_control_list::schedule(network, table).map_err(Failure::new)?;
         let notes = match outcome {
             Planned::Impossible(_) => Vec::new(),
-            _ => self.delivery.deliver(network, &table, &schedule, &document, timing.target)?,
+            _ => self.delivery.deliver(network, table, &schedule, timing.target)?,
         };
         let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
         let text = match json {
-            true => summary::json(network, &outcome, &document, &margin)?,
+            true => summary::json(network, &outcome, &Document::new(network, table, &schedule), &margin)?,
             false => {
-                let text = summary::text(network, &outcome, &table, took, &wanted, &margin);
+                let text = summary::text(network, &outcome, table, took, &wanted, &margin);
                 ontick_report::text::fitted(&text, &terminal::style())
             }
         };
