@@ -27,9 +27,43 @@ impl Use {
     }
 }
 
+/// What streams of one period see of a link's uses, as far as it was asked for.
+#[derive(Debug, Clone)]
+struct View {
+    intervals: PeriodicIntervals,
+    /// How many of the link's uses are in it; those that came later are added when it is asked for again.
+    known: usize,
+}
+
+impl View {
+    fn new(period_ns: u64) -> Self {
+        Self { intervals: PeriodicIntervals::new(period_ns), known: 0 }
+    }
+
+    fn size(&self) -> usize {
+        1 + self.intervals.busy().len()
+    }
+
+    /// With all uses of the link in it, from the time on that `from_ns` says of each, if that one is in it at all. `kept` is
+    /// the size of all views.
+    fn updated(&mut self, uses: &[Use], from_ns: impl Fn(&Use) -> Option<u64>, kept: &mut usize) -> &PeriodicIntervals {
+        if self.known < uses.len() {
+            let before = self.size();
+            for one in &uses[self.known..] {
+                if let Some(from_ns) = from_ns(one) {
+                    self.intervals.add(from_ns, one.end_ns - from_ns, one.period_ns);
+                }
+            }
+            self.known = uses.len();
+            *kept = *kept + self.size() - before;
+        }
+        &self.intervals
+    }
+}
+
 /// What was asked for before, in order: periods are few, and hashing them is most of a look.
 #[derive(Debug, Clone)]
-struct Views<K>(Vec<(K, PeriodicIntervals)>);
+struct Views<K>(Vec<(K, View)>);
 
 impl<K> Default for Views<K> {
     fn default() -> Self {
@@ -44,7 +78,7 @@ impl<K: Ord + Copy> Views<K> {
 
     /// Busy times in all of them; each counts as one more.
     fn size(&self) -> usize {
-        self.0.iter().map(|(_, intervals)| 1 + intervals.busy().len()).sum()
+        self.0.iter().map(|(_, view)| view.size()).sum()
     }
 }
 
@@ -98,40 +132,36 @@ impl Occupancy {
     /// When the link is taken, as a stream of this period sees it.
     pub fn wire(&mut self, link: LinkId, period_ns: u64) -> &PeriodicIntervals {
         let place = self.tracks[link].wire.place(period_ns).unwrap_or_else(|place| {
-            let mut intervals = PeriodicIntervals::new(period_ns);
-            let uses = self.tracks[link].uses.iter();
-            uses.for_each(|one| intervals.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns));
-            let place = self.make_room(&intervals, place);
-            self.tracks[link].wire.0.insert(place, (period_ns, intervals));
+            let place = self.make_room(place);
+            self.tracks[link].wire.0.insert(place, (period_ns, View::new(period_ns)));
             place
         });
-        &self.tracks[link].wire.0[place].1
+        let Track { uses, wire, .. } = &mut self.tracks[link];
+        wire.0[place].1.updated(uses, |one| Some(one.from_ns), &mut self.kept)
     }
 
     /// When frames are in a queue, as a stream of this period sees it.
     pub fn queue(&mut self, link: LinkId, queue: u8, period_ns: u64) -> &PeriodicIntervals {
         let key = (queue, period_ns);
         let place = self.tracks[link].queue.place(key).unwrap_or_else(|place| {
-            let mut intervals = PeriodicIntervals::new(period_ns);
-            let uses = self.tracks[link].uses.iter().filter(|one| one.queue == queue);
-            uses.for_each(|one| intervals.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns));
-            let place = self.make_room(&intervals, place);
-            self.tracks[link].queue.0.insert(place, (key, intervals));
+            let place = self.make_room(place);
+            self.tracks[link].queue.0.insert(place, (key, View::new(period_ns)));
             place
         });
-        &self.tracks[link].queue.0[place].1
+        let Track { uses, queue: views, .. } = &mut self.tracks[link];
+        let from_ns = |one: &Use| (one.queue == queue).then_some(one.arrives_ns);
+        views.0[place].1.updated(uses, from_ns, &mut self.kept)
     }
 
-    /// Before busy times are kept at this place among others: where it is then.
-    fn make_room(&mut self, intervals: &PeriodicIntervals, place: usize) -> usize {
-        let size = 1 + intervals.busy().len();
-        self.kept += size;
-        if self.kept <= self.most_kept {
-            return place;
+    /// Before another view is kept at this place among others: where it is then.
+    fn make_room(&mut self, place: usize) -> usize {
+        let full = self.kept >= self.most_kept;
+        if full {
+            self.tracks.iter_mut().for_each(Track::forget);
+            self.kept = 0;
         }
-        self.tracks.iter_mut().for_each(Track::forget);
-        self.kept = size;
-        0
+        self.kept += 1;
+        if full { 0 } else { place }
     }
 
     /// Whether a queue's stays differ from its transmissions.
@@ -142,16 +172,6 @@ impl Occupancy {
     /// Adds a use.
     pub fn add(&mut self, link: LinkId, one: Use) {
         let track = &mut self.tracks[link];
-        self.kept -= track.size();
-        for (_, intervals) in &mut track.wire.0 {
-            intervals.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns);
-        }
-        for ((queue, _), intervals) in &mut track.queue.0 {
-            if *queue == one.queue {
-                intervals.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns);
-            }
-        }
-        self.kept += track.size();
         track.lingering[usize::from(one.queue)] += u32::from(one.lingers());
         track.uses.push(one);
     }
@@ -170,6 +190,7 @@ impl Occupancy {
 
 #[cfg(test)]
 mod tests {
+    use super::super::random::Random;
     use super::*;
 
     fn one(stream: StreamId, period_ns: u64) -> Use {
@@ -202,6 +223,46 @@ mod tests {
             }
         }
         assert!(plenty.kept > 150, "{}", plenty.kept);
+    }
+
+    /// Whenever it is asked for, and whoever has come or gone since it was asked for last.
+    #[test]
+    fn a_view_has_all_uses_of_its_link_in_it() {
+        let mut random = Random::new(11);
+        let mut taken = Occupancy::new(2);
+        let mut late = 0;
+        for stream in 0..3_000 {
+            let link = random.below(2) as usize;
+            let period_ns = [10_000, 20_000, 40_000][random.below(3) as usize];
+            match random.below(10) {
+                0..4 if taken.uses(link).len() > 40 => {
+                    while taken.uses(link).len() > 10 {
+                        let gone = taken.uses(link)[random.below(10) as usize].stream;
+                        taken.remove(link, gone);
+                    }
+                }
+                0..6 => {
+                    let arrives_ns = random.below(period_ns);
+                    let from_ns = arrives_ns + random.below(100);
+                    let (queue, end_ns) = (6 + random.below(2) as u8, from_ns + 1 + random.below(100));
+                    taken.add(link, Use { stream, period_ns, queue, arrives_ns, from_ns, end_ns });
+                }
+                _ => {
+                    let (mut wire, mut queue) = (PeriodicIntervals::new(period_ns), PeriodicIntervals::new(period_ns));
+                    for one in taken.uses(link) {
+                        wire.add(one.from_ns, one.end_ns - one.from_ns, one.period_ns);
+                        if one.queue == 7 {
+                            queue.add(one.arrives_ns, one.end_ns - one.arrives_ns, one.period_ns);
+                        }
+                    }
+                    let view = taken.tracks[link].wire.0.iter().find(|(of_ns, _)| *of_ns == period_ns);
+                    late += usize::from(view.is_some_and(|(_, view)| view.known + 1 < taken.uses(link).len()));
+                    assert_eq!(taken.wire(link, period_ns), &wire);
+                    assert_eq!(taken.queue(link, 7, period_ns), &queue);
+                }
+            }
+        }
+        assert!(late > 100, "{late}");
     }
 
     /// As long as somebody stays in a queue before the gate opens, that queue is looked at.
