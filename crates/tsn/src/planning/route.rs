@@ -46,16 +46,15 @@ impl Route {
     pub fn along(network: &Network, stream: StreamId, paths: &[Vec<LinkId>], slot_ns: u64) -> Self {
         let talker = network.streams[stream].talker;
         let mut hops: Vec<Hop> = Vec::with_capacity(paths.first().map_or(0, Vec::len));
-        // When each link is free behind each frame, from the talker's first bit on; by hop.
-        let mut left: Vec<Vec<u64>> = Vec::with_capacity(hops.capacity());
+        // When each link is free behind each frame, from the talker's first bit on; hop by hop.
+        let mut left: Vec<u64> = Vec::with_capacity(hops.capacity());
         let mut carried = Carried::default();
         let mut next = |link: LinkId, before: Option<usize>| {
             let carried = carried.on(network, stream, link);
-            let earlier = before.map(|hop: usize| (&hops[hop], &left[hop][..]));
-            let passage = passage(network, &carried, earlier, slot_ns);
+            let earlier = before.map(|hop: usize| (&hops[hop], hop * carried.frames as usize));
+            let passage = passage(network, &carried, earlier, &mut left, slot_ns);
             let before_link = before.map(|hop| hops[hop].link);
             hops.push(hop(network, stream, (link, &carried), (before, before_link), &passage, slot_ns));
-            left.push(passage.left);
         };
         if let [path] = paths {
             // One path meets no other.
@@ -106,8 +105,8 @@ struct Passage {
     /// When the first frame is there at the latest, and when it begins.
     arrives_ns: u64,
     begins_ns: u64,
-    /// When the link is free behind each frame.
-    left: Vec<u64>,
+    /// When the link is free behind the last frame.
+    left_ns: u64,
     /// From its beginning until a window of another message may follow.
     lasts_ns: u64,
 }
@@ -128,27 +127,34 @@ impl Carried {
     }
 }
 
-fn passage(network: &Network, carried: &MessageTime, before: Option<(&Hop, &[u64])>, slot_ns: u64) -> Passage {
+/// `left` gets when the link is free behind each frame; the hop before comes with the place where its own begin there.
+fn passage(
+    network: &Network,
+    carried: &MessageTime,
+    before: Option<(&Hop, usize)>,
+    left: &mut Vec<u64>,
+    slot_ns: u64,
+) -> Passage {
     let frames = carried.frames as usize;
     let lasts = |frame: usize| if frame + 1 == frames { carried.last_ns } else { carried.first_ns };
     let delay = before.map_or(0, |(hop, _)| {
         let way = &network.links[hop.link];
         way.propagation_ns + network.processing_ns(hop.link).1 + network.sync_error_ns
     });
-    let arrival = |frame: usize| before.map_or(0, |(hop, left)| left[frame] - hop.gap_ns + delay);
-    let arrives_ns = arrival(0);
+    let arrival =
+        |left: &[u64], frame: usize| before.map_or(0, |(hop, place)| left[place + frame] - hop.gap_ns + delay);
+    let arrives_ns = arrival(left, 0);
     let begins_ns = arrives_ns.next_multiple_of(slot_ns);
     let timing = &network.timing;
     let mut free = begins_ns;
-    let mut left = Vec::with_capacity(frames);
     let mut first_bit = begins_ns;
     for frame in 0..frames {
-        first_bit = free.max(begins_ns.max(arrival(frame)) + timing.latest_ns());
+        first_bit = free.max(begins_ns.max(arrival(left, frame)) + timing.latest_ns());
         free = first_bit + timing.spaced_ns(lasts(frame));
         left.push(first_bit + lasts(frame));
     }
     let lasts_ns = timing.lasts_ns(first_bit - begins_ns, carried.last_ns);
-    Passage { arrives_ns, begins_ns, left, lasts_ns }
+    Passage { arrives_ns, begins_ns, left_ns: first_bit + carried.last_ns, lasts_ns }
 }
 
 fn hop(
@@ -168,7 +174,7 @@ fn hop(
     let early_ns = before_link.map_or(0, quicker_ns) + passage.begins_ns - passage.arrives_ns;
     let length_ns = passage.lasts_ns.next_multiple_of(slot_ns);
     let gap_ns = carried.gap_ns;
-    let left_ns = passage.left.last().map_or(0, |left| left - passage.begins_ns) - gap_ns;
+    let left_ns = passage.left_ns - passage.begins_ns - gap_ns;
     Hop {
         link,
         before,
