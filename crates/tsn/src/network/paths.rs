@@ -1,7 +1,7 @@
 //! Paths through a graph: the cheapest between two nodes, to all nodes, and the next ones behind the cheapest.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::{Graph, LinkId, NodeId};
 
@@ -216,6 +216,24 @@ impl Graph {
         Tree { from, by }
     }
 
+    /// Paths with the fewest links, to each node that can be reached.
+    pub fn tree_by_links(&self, from: NodeId) -> Tree {
+        let mut by = vec![NO_LINK; self.forwards.len()];
+        let mut waiting = VecDeque::from([from]);
+        while let Some(node) = waiting.pop_front() {
+            for &(link, next) in &self.out[node] {
+                if next != from && by[next] == NO_LINK {
+                    by[next] = link;
+                    // Stations forward nothing.
+                    if self.forwards[next] {
+                        waiting.push_back(next);
+                    }
+                }
+            }
+        }
+        Tree { from, by }
+    }
+
     /// Up to `count` loopless paths, the cheapest first.
     pub fn paths(&self, from: NodeId, to: NodeId, count: usize, cost: impl Fn(LinkId) -> u64) -> Vec<Vec<LinkId>> {
         let Some(first) = self.path(from, to, &cost, |_, _| false) else { return Vec::new() };
@@ -260,11 +278,17 @@ mod tests {
             let price = |path: &[LinkId]| path.iter().map(|link| cost(*link)).sum::<u64>();
             let mut search = PathSearch::default();
             for from in 0..network.nodes.len() {
-                let (tree, reach) = (graph.tree(from, cost), graph.reach(from));
+                let (tree, by_links, reach) = (graph.tree(from, cost), graph.tree_by_links(from), graph.reach(from));
                 for (to, reached) in reach.into_iter().enumerate() {
                     let alone = graph.path(from, to, cost, |_, _| false);
                     prop_assert_eq!(&tree.path(&graph, to), &alone);
                     prop_assert_eq!(alone.is_some(), reached);
+                    let fewest = graph.path(from, to, |_| 1, |_, _| false);
+                    let links = by_links.path(&graph, to);
+                    prop_assert_eq!(links.as_ref().map(Vec::len), fewest.map(|path| path.len()));
+                    for pair in links.unwrap_or_default().windows(2) {
+                        prop_assert!(graph.to[pair[0]] == graph.from[pair[1]] && graph.forwards[graph.from[pair[1]]]);
+                    }
                     let least = graph.costs_to(to, cost);
                     let guided = search.path(&graph, (from, to), |node| least[node], cost, |_, _| false);
                     prop_assert_eq!(guided.as_deref().map(price), alone.as_deref().map(price));

@@ -4,9 +4,8 @@ use std::fmt;
 
 use super::certificate::{certificates, demands};
 use super::periodic_intervals::{MOST_ON_LINK, gcd};
-use super::route::Routes;
 use super::timetable::Timetable;
-use crate::network::{LinkId, Network, StreamId};
+use crate::network::{Graph, LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
 /// Windows of all links together at most.
@@ -105,8 +104,8 @@ pub fn too_long_in_any_plan(network: &Network) -> Option<TooLong> {
     if !is_too_long(needed(network, &all).1) {
         return None;
     }
-    // Whoever must take a link takes it on the shortest path: if all those have room in its list, it is not too long.
-    if !on_shortest_paths(network).iter().any(|streams| is_too_long(needed(network, streams).1)) {
+    // Whoever must take a link takes it on any path: if all those have room in its list, it is not too long.
+    if !on_some_path(network).iter().any(|streams| is_too_long(needed(network, streams).1)) {
         return None;
     }
     let mut links: Vec<_> = demands(network).into_iter().collect();
@@ -119,12 +118,24 @@ pub fn too_long_in_any_plan(network: &Network) -> Option<TooLong> {
     found.filter(|_| certificates(network).is_empty())
 }
 
-/// Streams by the links of their shortest paths.
-fn on_shortest_paths(network: &Network) -> Vec<Vec<StreamId>> {
-    let routes = Routes::new(network, 1, 1);
+/// Streams by the links of one path to each of their listeners, with the fewest links: it is quickly found.
+fn on_some_path(network: &Network) -> Vec<Vec<StreamId>> {
+    let graph = Graph::new(network);
+    let mut of_talkers: Vec<Vec<StreamId>> = vec![Vec::new(); network.nodes.len()];
+    network.streams.iter().enumerate().for_each(|(stream, of)| of_talkers[of.talker].push(stream));
     let mut on: Vec<Vec<StreamId>> = vec![Vec::new(); network.links.len()];
-    for stream in 0..network.streams.len() {
-        routes.links(stream).into_iter().flatten().for_each(|link| on[link].push(stream));
+    for (talker, streams) in of_talkers.into_iter().enumerate().filter(|(_, streams)| !streams.is_empty()) {
+        let tree = graph.tree_by_links(talker);
+        for stream in streams {
+            for &listener in &network.streams[stream].listeners {
+                for link in tree.path(&graph, listener).into_iter().flatten() {
+                    // Paths to several listeners begin together.
+                    if on[link].last() != Some(&stream) {
+                        on[link].push(stream);
+                    }
+                }
+            }
+        }
     }
     on
 }
@@ -141,9 +152,12 @@ fn too_long(network: &Network, link: LinkId, streams: &[StreamId], cycle_ns: Opt
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use super::super::random::Random;
     use super::super::{Placed, place, route};
     use super::*;
-    use crate::network::samples;
+    use crate::network::{Link, samples};
 
     /// A stream that begins 500 ns before its period ends, on links with a cycle of its own or of two of its periods.
     #[test]
@@ -167,6 +181,33 @@ mod tests {
         table.placed[1] = placed(&network, 1, 10_000);
         let both = [(0, 636), (10_000, 11_136), (499_500, 500_636), (999_500, 1_000_000)];
         assert_eq!(windows(&network, &table), both.map(|(begin, end)| (begin, end, 1_000_000)));
+    }
+
+    /// In rings, whole or cut at one cable: whoever must take a link is counted there, and nobody twice.
+    #[test]
+    fn a_path_has_all_links_that_its_stream_must_take() {
+        let mut random = Random::new(9);
+        let mut between_switches = 0;
+        for _ in 0..60 {
+            let mut network = samples::ring(6, 8);
+            let gone = random.below(12) as usize;
+            network.links.retain(|link| [link.from, link.to].iter().any(|end| *end != gone && *end != (gone + 1) % 6));
+            for stream in &mut network.streams {
+                stream.talker = 6 + random.below(6) as usize;
+                let first = 6 + (stream.talker + 1 + random.below(5) as usize) % 6;
+                stream.listeners = (6..12).filter(|to| *to == first || random.below(3) == 0).collect();
+                stream.listeners.retain(|to| *to != stream.talker);
+            }
+            let on = on_some_path(&network);
+            for (link, demands) in demands(&network) {
+                assert!(demands.iter().all(|demand| on[link].contains(&demand.stream)), "{link} of {network:?}");
+                let Link { from, to, .. } = network.links[link];
+                between_switches += if from.max(to) < 6 { demands.len() } else { 0 };
+            }
+            let unique = |streams: &Vec<StreamId>| streams.iter().collect::<HashSet<_>>().len() == streams.len();
+            assert!(on.iter().all(unique), "{on:?} of {network:?}");
+        }
+        assert!(between_switches > 100, "{between_switches}");
     }
 
     /// Two streams over all links of a large ring, each of which has as many windows as a list can have.
