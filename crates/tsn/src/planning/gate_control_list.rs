@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::certificate::{certificates, demands};
 use super::periodic_intervals::{MOST_ON_LINK, gcd};
-use super::timetable::Timetable;
+use super::timetable::{Placed, PlacedHop, Timetable};
 use crate::network::{Graph, LinkId, Network, StreamId};
 use crate::validate::{Schedule, Send, Window};
 
@@ -38,50 +38,79 @@ impl fmt::Display for TooLong {
 
 /// The schedule of all streams that have a place.
 pub fn schedule(network: &Network, table: &Timetable) -> Result<Schedule, TooLong> {
-    let cycles = cycles(network, table)?;
+    let on_links = on_links(network, table);
+    let cycles = cycles(network, &on_links)?;
     let mut schedule = Schedule { routes: vec![Vec::new(); network.streams.len()], ..Schedule::default() };
     for placed in table.placed.iter().flatten() {
-        let period_ns = network.streams[placed.stream].period_ns;
-        for hop in &placed.hops {
-            let cycle_ns = cycles[hop.link];
-            for n in 0..cycle_ns / period_ns {
-                let begin_ns = (hop.begin_ns + n * period_ns) % cycle_ns;
-                let end_ns = begin_ns + (hop.end_ns - hop.begin_ns);
-                let window = Window { link: hop.link, queue: placed.queue, begin_ns, end_ns, cycle_ns };
-                match end_ns.checked_sub(cycle_ns) {
-                    // What goes on in the next cycle stands at its beginning, too.
-                    Some(over @ 1..) => {
-                        schedule.windows.push(Window { end_ns: cycle_ns, ..window });
-                        schedule.windows.push(Window { begin_ns: 0, end_ns: over, ..window });
-                    }
-                    _ => schedule.windows.push(window),
-                }
-            }
-        }
         schedule.routes[placed.stream] = placed.hops.iter().map(|hop| hop.link).collect();
         let queues = placed.hops.iter().map(|hop| (hop.link, placed.queue)).collect();
         schedule.sends.push(Send { stream: placed.stream, offset_ns: placed.offset_ns(), queues });
     }
-    schedule.windows.sort_unstable_by_key(|window| (window.link, window.begin_ns));
+    for (link, (messages, cycle_ns)) in on_links.into_iter().zip(cycles).enumerate() {
+        let first = schedule.windows.len();
+        messages.iter().for_each(|message| message.add_windows(link, cycle_ns, &mut schedule.windows));
+        schedule.windows[first..].sort_unstable_by_key(|window| window.begin_ns);
+    }
     Ok(schedule)
 }
 
-/// The cycle of each link: the least common multiple of the periods on it.
-fn cycles(network: &Network, table: &Timetable) -> Result<Vec<u64>, TooLong> {
-    let mut on: Vec<Vec<StreamId>> = vec![Vec::new(); network.links.len()];
-    for placed in table.placed.iter().flatten() {
-        placed.hops.iter().for_each(|hop| on[hop.link].push(placed.stream));
+/// A stream's message on one link, with all that its windows are made of: looking for that among all streams takes longer
+/// than making them.
+#[derive(Debug, Clone, Copy)]
+struct OnLink {
+    stream: StreamId,
+    period_ns: u64,
+    queue: u8,
+    begin_ns: u64,
+    end_ns: u64,
+}
+
+impl OnLink {
+    /// Its windows, one for each period of the link's cycle.
+    fn add_windows(&self, link: LinkId, cycle_ns: u64, windows: &mut Vec<Window>) {
+        let Self { period_ns, queue, .. } = *self;
+        let mut begin_ns = self.begin_ns % cycle_ns;
+        for _ in 0..cycle_ns / period_ns {
+            let end_ns = begin_ns + (self.end_ns - self.begin_ns);
+            let window = Window { link, queue, begin_ns, end_ns, cycle_ns };
+            match end_ns.checked_sub(cycle_ns) {
+                // What goes on in the next cycle stands at its beginning, too.
+                Some(over @ 1..) => {
+                    windows.push(Window { end_ns: cycle_ns, ..window });
+                    windows.push(Window { begin_ns: 0, end_ns: over, ..window });
+                }
+                _ => windows.push(window),
+            }
+            begin_ns = (begin_ns + period_ns).checked_sub(cycle_ns).unwrap_or(begin_ns + period_ns);
+        }
     }
+}
+
+/// What is on each link.
+fn on_links(network: &Network, table: &Timetable) -> Vec<Vec<OnLink>> {
+    let mut on: Vec<Vec<OnLink>> = vec![Vec::new(); network.links.len()];
+    for &Placed { stream, queue, ref hops, .. } in table.placed.iter().flatten() {
+        let period_ns = network.streams[stream].period_ns;
+        for &PlacedHop { link, begin_ns, end_ns, .. } in hops {
+            on[link].push(OnLink { stream, period_ns, queue, begin_ns, end_ns });
+        }
+    }
+    on
+}
+
+/// The cycle of each link: the least common multiple of the periods on it.
+fn cycles(network: &Network, on_links: &[Vec<OnLink>]) -> Result<Vec<u64>, TooLong> {
     let mut windows = 0u64;
     let mut cycles = vec![1; network.links.len()];
-    for (link, streams) in on.iter().enumerate() {
-        let (cycle, needed) = needed(network, streams);
+    for (link, messages) in on_links.iter().enumerate() {
+        let streams: Vec<StreamId> = messages.iter().map(|message| message.stream).collect();
+        let (cycle, needed) = needed(network, &streams);
         windows = windows.saturating_add(needed.unwrap_or(u64::MAX));
         match cycle {
             Some(cycle) if needed.is_some_and(|needed| needed <= MOST_ON_LINK) && windows <= MOST_WINDOWS => {
                 cycles[link] = cycle
             }
-            _ => return Err(too_long(network, link, streams, cycle)),
+            _ => return Err(too_long(network, link, &streams, cycle)),
         }
     }
     Ok(cycles)
@@ -155,7 +184,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::super::random::Random;
-    use super::super::{Placed, place, route};
+    use super::super::{place, route};
     use super::*;
     use crate::network::{Link, samples};
 
@@ -215,17 +244,11 @@ mod tests {
     fn all_lists_together_are_bounded_too() {
         let mut network = samples::ring(17, 2);
         (network.streams[0].period_ns, network.streams[1].period_ns) = (4_000, 4_000 * (MOST_ON_LINK - 1));
-        let hop = |link| crate::planning::PlacedHop {
-            link,
-            before: None,
-            arrives_ns: 0,
-            begin_ns: 0,
-            end_ns: 1,
-            delivered_ns: None,
-        };
+        let hop = |link| PlacedHop { link, before: None, arrives_ns: 0, begin_ns: 0, end_ns: 1, delivered_ns: None };
         let with = |links: usize| {
             let placed = |stream| Placed { stream, queue: 7, waits: false, hops: (0..links).map(hop).collect() };
-            cycles(&network, &Timetable { placed: vec![Some(placed(0)), Some(placed(1))] })
+            let table = Timetable { placed: vec![Some(placed(0)), Some(placed(1))] };
+            cycles(&network, &on_links(&network, &table))
         };
         let most = (MOST_WINDOWS / MOST_ON_LINK) as usize;
         assert!(network.links.len() > most);
