@@ -25,8 +25,10 @@ impl<'a> Loads<'a> {
         Self { network, of: links.map(|_| 0.0).collect(), delay_ns }
     }
 
-    fn share(&self, stream: StreamId, link: LinkId) -> f64 {
-        self.network.window_ns(stream, link) as f64 / self.network.streams[stream].period_ns as f64
+    /// A stream is on these links from now on or, with a sign of -1, no longer.
+    fn add(&mut self, stream: StreamId, links: impl IntoIterator<Item = LinkId>, sign: f64) {
+        let shares = Shares::new(self.network, stream);
+        links.into_iter().for_each(|link| self.of[link] += sign * shares.on(link));
     }
 
     /// A tree's links once each, whatever listeners they are for.
@@ -34,9 +36,7 @@ impl<'a> Loads<'a> {
         let mut links: Vec<LinkId> = paths.concat();
         links.sort_unstable();
         links.dedup();
-        for link in links {
-            self.of[link] += sign * self.share(stream, link);
-        }
+        self.add(stream, links, sign);
     }
 
     /// A link's delay, and far more when it is full.
@@ -48,19 +48,25 @@ impl<'a> Loads<'a> {
 
 /// What a stream's share of a link's time is: the same on all links of one rate.
 struct Shares<'a> {
-    loads: &'a Loads<'a>,
+    network: &'a Network,
     stream: StreamId,
+    /// A rate, and the share on a link of that rate.
     last: Cell<(u64, f64)>,
 }
 
-impl Shares<'_> {
+impl<'a> Shares<'a> {
+    fn new(network: &'a Network, stream: StreamId) -> Self {
+        Self { network, stream, last: Cell::new((0, 0.0)) }
+    }
+
     fn on(&self, link: LinkId) -> f64 {
-        let rate = self.loads.network.links[link].rate;
+        let rate = self.network.links[link].rate;
         let (known, share) = self.last.get();
         if known == rate {
             return share;
         }
-        let share = self.loads.share(self.stream, link);
+        let period_ns = self.network.streams[self.stream].period_ns;
+        let share = self.network.window_ns(self.stream, link) as f64 / period_ns as f64;
         self.last.set((rate, share));
         share
     }
@@ -70,7 +76,7 @@ impl Shares<'_> {
 pub fn fullest(network: &Network, shortest: impl Iterator<Item = (StreamId, Vec<LinkId>)>) -> f64 {
     let mut loads = Loads::new(network);
     for (stream, links) in shortest {
-        links.iter().for_each(|link| loads.of[*link] += loads.share(stream, *link));
+        loads.add(stream, links, 1.0);
     }
     loads.of.into_iter().fold(0.0, f64::max)
 }
@@ -80,7 +86,7 @@ pub fn routes(network: &Network, slot_ns: u64, table: &Timetable) -> Vec<Option<
     let graph = Graph::new(network);
     let mut loads = Loads::new(network);
     for placed in table.placed.iter().flatten() {
-        placed.hops.iter().for_each(|hop| loads.of[hop.link] += loads.share(placed.stream, hop.link));
+        loads.add(placed.stream, placed.hops.iter().map(|hop| hop.link), 1.0);
     }
     let mut ways: Vec<Vec<Vec<LinkId>>> = vec![Vec::new(); network.streams.len()];
     let mut order: Vec<StreamId> = table.missing().collect();
@@ -94,7 +100,7 @@ pub fn routes(network: &Network, slot_ns: u64, table: &Timetable) -> Vec<Option<
                 loads.carry(stream, &ways[stream], -1.0);
             }
             let of = &network.streams[stream];
-            let shares = Shares { loads: &loads, stream, last: Cell::new((0, 0.0)) };
+            let shares = Shares::new(network, stream);
             let price = |link| loads.price(link, shares.on(link));
             let path = |to: &NodeId| {
                 // Load makes a link dearer and never cheaper.
@@ -132,7 +138,7 @@ mod tests {
         let mut network = samples::ring(3, 1);
         (network.streams[0].size, network.streams[0].period_ns) = (3_000, 100_000);
         let mut loads = Loads::new(&network);
-        let share = loads.share(0, 0);
+        let share = Shares::new(&network, 0).on(0);
         assert!((0.2..0.3).contains(&share), "{share}");
         let delay = (12_336 + 50 + 2_000) as f64;
         for (before, factor) in [(0.75 - share, 1.0 + 160.0 * 0.75f64.powi(7)), (9.0, 1.0 + 160.0 * 4f64.powi(7))] {
@@ -148,7 +154,7 @@ mod tests {
         let mut loads = Loads::new(&network);
         let paths = [vec![0, 4], vec![0, 8]];
         loads.carry(0, &paths, 1.0);
-        let share = loads.share(0, 0);
+        let share = Shares::new(&network, 0).on(0);
         let expected = |link: usize| if [0, 4, 8].contains(&link) { share } else { 0.0 };
         assert!((0..network.links.len()).all(|link| loads.of[link] == expected(link)), "{:?}", loads.of);
         loads.carry(0, &paths, -1.0);
@@ -202,13 +208,13 @@ mod tests {
                 ways[stream].clear();
                 let mut loads = Loads::new(network);
                 for (other, way) in ways.iter().enumerate() {
-                    way.iter().for_each(|link| loads.of[*link] += loads.share(other, *link));
+                    way.iter().for_each(|link| loads.of[*link] += Shares::new(network, other).on(*link));
                 }
                 let of = &network.streams[stream];
                 let way = graph.path(
                     of.talker,
                     of.listeners[0],
-                    |link| loads.price(link, loads.share(stream, link)),
+                    |link| loads.price(link, Shares::new(network, stream).on(link)),
                     |_, _| false,
                 );
                 ways[stream] = way.unwrap();
