@@ -12,6 +12,7 @@ pub mod egress;
 pub mod frame;
 pub mod message;
 pub mod model;
+pub mod netconf;
 pub mod network;
 pub mod planning;
 pub mod rules;

@@ -19,14 +19,14 @@ pub use node::YangError;
 pub use priorities::Priorities;
 
 /// Module of the interfaces (RFC 8343).
-const INTERFACES: &str = "ietf-interfaces";
+pub(crate) const INTERFACES: &str = "ietf-interfaces";
 /// Module of bridge ports.
-const BRIDGE: &str = "ieee802-dot1q-bridge";
+pub(crate) const BRIDGE: &str = "ieee802-dot1q-bridge";
 /// Module that gives bridge ports their gates.
-const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
+pub(crate) const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
 /// Module that gives the interfaces of end stations their gates.
-const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
+pub(crate) const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
 /// Module of the operations of a gate control list.
-const SCHED: &str = "ieee802-dot1q-sched";
+pub(crate) const SCHED: &str = "ieee802-dot1q-sched";
 /// All gates of the standard.
 const ALL_OPEN: u16 = (1 << crate::model::STANDARD_CLASSES) - 1;

@@ -1,0 +1,193 @@
+//! The nodes of the YANG modules that a switch has, as `ontick switch export --yang` writes them.
+
+use std::borrow::Cow;
+
+use crate::yang::{BRIDGE, INTERFACES, SCHED, SCHED_BRIDGE, SCHED_IF};
+
+/// A YANG module.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its name.
+    pub name: &'static str,
+    /// Its namespace in XML.
+    pub namespace: &'static str,
+    /// The revision whose nodes these are.
+    pub revision: &'static str,
+}
+
+/// All that occur.
+pub const MODULES: [Module; 6] = [
+    Module { name: INTERFACES, namespace: "urn:ietf:params:xml:ns:yang:ietf-interfaces", revision: "2018-02-20" },
+    Module { name: "iana-if-type", namespace: "urn:ietf:params:xml:ns:yang:iana-if-type", revision: "2014-05-08" },
+    Module { name: BRIDGE, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge", revision: "2023-10-26" },
+    Module { name: SCHED, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched", revision: "2023-10-22" },
+    Module {
+        name: SCHED_BRIDGE,
+        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge",
+        revision: "2023-10-26",
+    },
+    Module { name: SCHED_IF, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1dc-sched-if", revision: "2024-09-26" },
+];
+
+/// The namespace of a module.
+pub(super) fn namespace(module: &str) -> Option<&'static str> {
+    MODULES.iter().find(|known| known.name == module).map(|known| known.namespace)
+}
+
+/// The module of a namespace.
+pub(super) fn module(namespace: &str) -> Option<&'static str> {
+    MODULES.iter().find(|known| known.namespace == namespace).map(|known| known.name)
+}
+
+/// What a node holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    Container(&'static [Node]),
+    List {
+        key: &'static str,
+        nodes: &'static [Node],
+    },
+    Text,
+    Flag,
+    /// At most so large.
+    Number(u64),
+    /// One of 64 bits, which JSON writes as a text (RFC 7951 section 6.1).
+    LongNumber,
+    /// A name of some module.
+    Identity,
+}
+
+/// A node of the schema.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    /// Its module, if another than that of the node around it.
+    module: Option<&'static str>,
+    pub name: &'static str,
+    pub kind: Kind,
+    /// Whether it can be configured; else it is state.
+    pub config: bool,
+}
+
+impl Node {
+    pub fn module(&self, around: &'static str) -> &'static str {
+        self.module.unwrap_or(around)
+    }
+
+    /// Its name in JSON (RFC 7951 section 4).
+    pub fn key(&self) -> Cow<'static, str> {
+        match self.module {
+            Some(module) => format!("{module}:{}", self.name).into(),
+            None => self.name.into(),
+        }
+    }
+}
+
+const fn config(name: &'static str, kind: Kind) -> Node {
+    Node { module: None, name, kind, config: true }
+}
+
+const fn state(name: &'static str, kind: Kind) -> Node {
+    Node { module: None, name, kind, config: false }
+}
+
+const fn of(module: &'static str, name: &'static str, kind: Kind) -> Node {
+    Node { module: Some(module), name, kind, config: true }
+}
+
+const U8: Kind = Kind::Number(u8::MAX as u64);
+const U32: Kind = Kind::Number(u32::MAX as u64);
+
+/// The top of all.
+pub(super) const ROOT: &[Node] = &[of(
+    INTERFACES,
+    "interfaces",
+    Kind::Container(&[config("interface", Kind::List { key: "name", nodes: INTERFACE })]),
+)];
+
+const INTERFACE: &[Node] = &[
+    config("name", Kind::Text),
+    config("type", Kind::Identity),
+    state("oper-status", Kind::Text),
+    of(
+        BRIDGE,
+        "bridge-port",
+        Kind::Container(&[
+            config("bridge-name", Kind::Text),
+            config("traffic-class", Kind::Container(&[config("traffic-class-table", Kind::Container(CLASSES))])),
+            of(SCHED_BRIDGE, "gate-parameter-table", Kind::Container(TABLE)),
+        ]),
+    ),
+    of(SCHED_IF, "gate-parameter-table", Kind::Container(TABLE)),
+];
+
+const CLASSES: &[Node] = &[
+    config("number-of-traffic-classes", U8),
+    config("priority0", U8),
+    config("priority1", U8),
+    config("priority2", U8),
+    config("priority3", U8),
+    config("priority4", U8),
+    config("priority5", U8),
+    config("priority6", U8),
+    config("priority7", U8),
+];
+
+const FRACTION: Kind = Kind::Container(&[config("numerator", U32), config("denominator", U32)]);
+const TIME: Kind = Kind::Container(&[config("seconds", Kind::LongNumber), config("nanoseconds", U32)]);
+
+const TABLE: &[Node] = &[
+    config(
+        "queue-max-sdu-table",
+        Kind::List { key: "traffic-class", nodes: &[config("traffic-class", U8), config("queue-max-sdu", U32)] },
+    ),
+    config("gate-enabled", Kind::Flag),
+    config("admin-gate-states", U8),
+    config(
+        "admin-control-list",
+        Kind::Container(&[config("gate-control-entry", Kind::List { key: "index", nodes: ENTRY })]),
+    ),
+    config("admin-cycle-time", FRACTION),
+    state("oper-cycle-time", FRACTION),
+    config("admin-cycle-time-extension", U32),
+    config("admin-base-time", TIME),
+    state("oper-base-time", TIME),
+    config("config-change", Kind::Flag),
+    state("config-pending", Kind::Flag),
+];
+
+const ENTRY: &[Node] = &[
+    config("index", U32),
+    config("operation-name", Kind::Identity),
+    config("time-interval-value", U32),
+    config("gate-states-value", U8),
+];
+
+/// A path of RFC 7951 with the module at every node, as XPath needs it.
+pub(super) fn xml_path(path: &str) -> String {
+    let mut module = "";
+    let mut whole = String::new();
+    for (place, segment) in segments(path).enumerate() {
+        if place == 0 && segment.is_empty() {
+            continue;
+        }
+        let name = segment.split('[').next().unwrap_or_default();
+        match name.split_once(':') {
+            Some((own, _)) => {
+                module = own;
+                whole += &format!("/{segment}");
+            }
+            None if module.is_empty() => whole += &format!("/{segment}"),
+            None => whole += &format!("/{module}:{segment}"),
+        }
+    }
+    if whole.is_empty() { "/".into() } else { whole }
+}
+
+/// The parts between slashes that stand in no brackets.
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    path.split(move |c| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == '/' && depth == 0
+    })
+}

@@ -1,0 +1,263 @@
+//! Whole messages.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const SWITCH: &str = r#"
+[switch]
+name = "cell4"
+
+[[class]]
+name = "red"
+queue = 1
+match = [{ pcp = 6 }]
+
+[[class]]
+name = "blue"
+queue = 0
+
+[[port]]
+name = "left"
+
+[[port]]
+name = "right"
+rate = "1Gbit"
+max-sdu = { red = 300 }
+
+[port.gates]
+cycle = "1ms"
+base-time = 1700000000000000001
+entries = [{ open = ["blue"], for = "800us" }, { open = ["red"], for = "200us" }]
+"#;
+
+fn export() -> Value {
+    let switch = crate::config::read(SWITCH).unwrap().switch;
+    crate::yang::export(&switch).unwrap().document
+}
+
+fn edit(data: &Value, config: &str, default: Operation) -> Result<Value, RpcError> {
+    let xml = format!("<config xmlns='{BASE}' xmlns:nc='{BASE}'>{config}</config>");
+    let document = read(xml.as_bytes()).unwrap();
+    edited(data, document.root_element(), default)
+}
+
+fn select(data: &Value, filter: &str) -> Value {
+    let xml = format!("<filter xmlns='{BASE}'>{filter}</filter>");
+    let document = read(xml.as_bytes()).unwrap();
+    selected(data, document.root_element())
+}
+
+const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
+const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
+const SCHED: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge";
+
+/// Something in the gate parameters of a port.
+fn gates(port: &str, attribute: &str, inner: &str) -> String {
+    format!(
+        "<interfaces xmlns='{INTERFACES}'><interface><name>{port}</name><bridge-port xmlns='{BRIDGE}'>\
+         <gate-parameter-table xmlns='{SCHED}' {attribute}>{inner}</gate-parameter-table></bridge-port></interface></interfaces>"
+    )
+}
+
+fn table<'a>(data: &'a Value, port: &str) -> &'a Value {
+    let interfaces = data["ietf-interfaces:interfaces"]["interface"].as_array().unwrap();
+    let interface = interfaces.iter().find(|interface| interface["name"] == port).unwrap();
+    &interface["ieee802-dot1q-bridge:bridge-port"]["ieee802-dot1q-sched-bridge:gate-parameter-table"]
+}
+
+#[test]
+fn what_is_written_as_xml_is_read_back() {
+    let data = export();
+    assert_eq!(edit(&Value::Null, &data_xml(&data), Operation::Merge).unwrap(), data);
+    assert_eq!(edit(&data, &data_xml(&data), Operation::Replace).unwrap(), data);
+    assert_eq!(edit(&data, &data_xml(&data), Operation::Merge).unwrap(), data);
+}
+
+#[test]
+fn every_operation_edits_as_the_standard_says() {
+    let data = export();
+    let port = "right";
+    let entry = |operation: &str, index: u32, rest: &str| {
+        gates(
+            port,
+            "",
+            &format!(
+                "<admin-control-list><gate-control-entry nc:operation='{operation}'><index>{index}</index>{rest}\
+                 </gate-control-entry></admin-control-list>"
+            ),
+        )
+    };
+    let whole = "<operation-name xmlns:s='urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched'>s:set-gate-states</operation-name>\
+                 <time-interval-value>5</time-interval-value><gate-states-value>3</gate-states-value>";
+    let list = |data: &Value| table(data, port)["admin-control-list"]["gate-control-entry"].as_array().unwrap().clone();
+    let before = list(&data);
+    let count = before.len();
+
+    let merged =
+        edit(&data, &entry("merge", 0, "<time-interval-value>7</time-interval-value>"), Operation::Merge).unwrap();
+    assert_eq!(list(&merged)[0]["time-interval-value"], 7);
+    assert_eq!(list(&merged)[0]["gate-states-value"], before[0]["gate-states-value"]);
+    assert_eq!(list(&merged)[1..], before[1..]);
+
+    let created = edit(&data, &entry("create", 99, whole), Operation::None).unwrap();
+    let new = json!({
+        "index": 99, "operation-name": "ieee802-dot1q-sched:set-gate-states", "time-interval-value": 5, "gate-states-value": 3
+    });
+    assert_eq!(list(&created)[count], new);
+    let error = edit(&created, &entry("create", 99, whole), Operation::None).unwrap_err();
+    assert_eq!(error.tag, Tag::DataExists);
+    assert!(error.path.unwrap().ends_with("/gate-control-entry[index='99']"));
+
+    let deleted = edit(&created, &entry("delete", 99, ""), Operation::None).unwrap();
+    assert_eq!(deleted, data);
+    assert_eq!(edit(&data, &entry("delete", 99, ""), Operation::Merge).unwrap_err().tag, Tag::DataMissing);
+    assert_eq!(edit(&data, &entry("remove", 99, ""), Operation::Merge).unwrap(), data);
+
+    let replaced =
+        edit(&data, &gates(port, "nc:operation='replace'", "<gate-enabled>false</gate-enabled>"), Operation::Merge);
+    assert_eq!(*table(&replaced.unwrap(), port), json!({ "gate-enabled": false }));
+    let gone = edit(&data, &gates(port, "nc:operation='delete'", ""), Operation::Merge).unwrap();
+    assert!(table(&gone, port).is_null());
+    let none = gates("no-port", "", "<gate-enabled>true</gate-enabled>");
+    assert_eq!(edit(&data, &none, Operation::None).unwrap_err().tag, Tag::DataMissing);
+    assert_eq!(edit(&data, "", Operation::Replace).unwrap(), json!({}));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_path() {
+    let data = export();
+    let at = "/ietf-interfaces:interfaces/interface[name='right']/ieee802-dot1q-bridge:bridge-port/\
+              ieee802-dot1q-sched-bridge:gate-parameter-table";
+    for (inner, tag, place) in [
+        ("<gate-enabled>yes</gate-enabled>", Tag::InvalidValue, "/gate-enabled"),
+        ("<admin-gate-states>256</admin-gate-states>", Tag::InvalidValue, "/admin-gate-states"),
+        ("<admin-gate-states/>", Tag::InvalidValue, "/admin-gate-states"),
+        ("<oper-base-time/>", Tag::UnknownElement, "/oper-base-time"),
+        ("<gates/>", Tag::UnknownElement, ""),
+        ("<x xmlns='urn:x'/>", Tag::UnknownNamespace, ""),
+        ("<gate-enabled><x/></gate-enabled>", Tag::UnknownElement, "/gate-enabled"),
+        (
+            "<admin-control-list><gate-control-entry/></admin-control-list>",
+            Tag::MissingElement,
+            "/admin-control-list/gate-control-entry",
+        ),
+        (
+            "<admin-control-list><gate-control-entry><index>0</index><operation-name>x:set-gate-states</operation-name>\
+             </gate-control-entry></admin-control-list>",
+            Tag::InvalidValue,
+            "/admin-control-list/gate-control-entry[index='0']/operation-name",
+        ),
+        ("text", Tag::InvalidValue, ""),
+    ] {
+        let error = edit(&data, &gates("right", "", inner), Operation::Merge).unwrap_err();
+        assert_eq!(
+            (error.tag, error.path.as_deref()),
+            (tag, Some(format!("{at}{place}").as_str())),
+            "{inner}: {error}"
+        );
+        assert!(read(error.xml().as_bytes()).is_ok(), "{}", error.xml());
+    }
+    let wrong = gates("right", "nc:operation='destroy'", "");
+    assert_eq!(edit(&data, &wrong, Operation::Merge).unwrap_err().tag, Tag::BadAttribute);
+    let xml = edit(&data, &gates("right", "", "<gate-enabled>yes</gate-enabled>"), Operation::Merge).unwrap_err().xml();
+    assert!(
+        xml.contains(
+            "/ietf-interfaces:interfaces/ietf-interfaces:interface[name='right']/ieee802-dot1q-bridge:bridge-port/"
+        ) && xml.contains(&format!("xmlns:ieee802-dot1q-sched-bridge=\"{SCHED}\"")),
+        "{xml}"
+    );
+}
+
+#[test]
+fn subtree_filters_select_as_the_standard_says() {
+    let data = export();
+    assert_eq!(select(&data, ""), json!({}));
+    assert_eq!(select(&data, "<interfaces xmlns='urn:other'/>"), json!({}));
+    assert_eq!(select(&data, &format!("<interfaces xmlns='{INTERFACES}'/>")), data);
+    assert_eq!(select(&data, "<interfaces xmlns=''/>"), data);
+    // Contents that match select all beside them.
+    let one = select(
+        &data,
+        &format!("<interfaces xmlns='{INTERFACES}'><interface><name>right</name></interface></interfaces>"),
+    );
+    let ports = one["ietf-interfaces:interfaces"]["interface"].as_array().unwrap();
+    assert_eq!((ports.len(), table(&one, "right")), (1, table(&data, "right")));
+    let none = format!("<interfaces xmlns='{INTERFACES}'><interface><name>no</name></interface></interfaces>");
+    assert_eq!(select(&data, &none), json!({}));
+    // A leaf of one port, with the key; and two parts of one table.
+    let leaf = select(&data, &gates("right", "", "<gate-enabled/>"));
+    assert_eq!((table(&leaf, "right"), leaf.to_string().contains("left")), (&json!({ "gate-enabled": true }), false));
+    let both = gates("right", "", "<gate-enabled/><admin-cycle-time><numerator/></admin-cycle-time>");
+    let both = select(&data, &(both.clone() + &gates("right", "", "<admin-gate-states/>")));
+    let cycle = &table(&data, "right")["admin-cycle-time"]["numerator"];
+    let expected =
+        json!({ "gate-enabled": true, "admin-gate-states": 255, "admin-cycle-time": { "numerator": cycle } });
+    assert_eq!(*table(&both, "right"), expected);
+    let names = select(&data, &format!("<interfaces xmlns='{INTERFACES}'><interface><name/></interface></interfaces>"));
+    assert_eq!(
+        names,
+        json!({ "ietf-interfaces:interfaces": { "interface": [{ "name": "left" }, { "name": "right" }] } })
+    );
+}
+
+#[test]
+fn requests_are_read_and_answered_with_their_attributes() {
+    let rpc = |inner: &str| {
+        format!("<x:rpc xmlns:x='{BASE}' xmlns='{BASE}' xmlns:u='urn:u' message-id='1&lt;' u:user='me'>{inner}</x:rpc>")
+    };
+    for (inner, expected) in [
+        ("<get/>", Ok(Request::Get { filter: None })),
+        (
+            "<get-config><source><running/></source></get-config>",
+            Ok(Request::GetConfig { source: Datastore::Running, filter: None }),
+        ),
+        ("<lock><target><candidate/></target></lock>", Ok(Request::Lock(Datastore::Candidate))),
+        ("<kill-session><session-id>7</session-id></kill-session>", Ok(Request::KillSession(7))),
+        ("<commit/>", Ok(Request::Commit(Commit::default()))),
+        (
+            "<commit><confirmed/><persist>a</persist></commit>",
+            Ok(Request::Commit(Commit { confirmed_s: Some(600), persist: Some("a".into()), persist_id: None })),
+        ),
+        ("<commit><confirm-timeout>5</confirm-timeout></commit>", Err(Tag::BadElement)),
+        ("<commit><confirmed/><confirm-timeout>0</confirm-timeout></commit>", Err(Tag::InvalidValue)),
+        ("<get-config/>", Err(Tag::MissingElement)),
+        ("<get-config><source><startup/></source></get-config>", Err(Tag::OperationNotSupported)),
+        ("<get><filter type='xpath' select='/'/></get>", Err(Tag::BadAttribute)),
+        ("<get><with-defaults/></get>", Err(Tag::UnknownElement)),
+        ("<edit-config><target><running/></target><config/></edit-config>", Err(Tag::OperationNotSupported)),
+        ("<edit-config><target><candidate/></target></edit-config>", Err(Tag::MissingElement)),
+        ("<delete-config><target><candidate/></target></delete-config>", Err(Tag::OperationNotSupported)),
+        ("<reboot xmlns='urn:x'/>", Err(Tag::OperationNotSupported)),
+        ("<get/><get/>", Err(Tag::UnknownElement)),
+        ("", Err(Tag::MissingElement)),
+    ] {
+        let text = rpc(inner);
+        let document = read(text.as_bytes()).unwrap();
+        let found = Rpc::of(&document);
+        assert_eq!(found.request.map_err(|error| error.tag), expected, "{inner}");
+        assert_eq!(
+            found.attributes,
+            format!(" xmlns:x=\"{BASE}\" xmlns:u=\"urn:u\" message-id=\"1&lt;\" u:user=\"me\"")
+        );
+    }
+    let nameless = format!("<rpc xmlns='{BASE}'><get/></rpc>");
+    let document = read(nameless.as_bytes()).unwrap();
+    let error = Rpc::of(&document).request.unwrap_err();
+    assert_eq!((error.tag, error.info[0].clone()), (Tag::MissingAttribute, ("bad-attribute", "message-id".into())));
+}
+
+#[test]
+fn the_framing_is_the_best_that_both_have() {
+    let greeting = |bases: &[&str], more: &str| {
+        let all: String = bases.iter().map(|base| format!("<capability>\n {base} </capability>")).collect();
+        format!("<hello xmlns='{BASE}'><capabilities>{all}</capabilities>{more}</hello>")
+    };
+    let read_hello = |text: &str| Hello::of(&read(text.as_bytes()).unwrap()).map(|hello| hello.framing);
+    assert_eq!(read_hello(&greeting(&[BASE_1_0, BASE_1_1], "")), Ok(framing::Framing::Chunked));
+    assert_eq!(read_hello(&greeting(&[BASE_1_0], "")), Ok(framing::Framing::EndOfMessage));
+    assert!(read_hello(&greeting(&["urn:x"], "")).is_err());
+    assert!(read_hello(&greeting(&[BASE_1_1], "<session-id>3</session-id>")).is_err());
+    assert!(read_hello(&hello(3, &[])).is_err(), "a server's greeting");
+    assert!(read_hello("<hello/>").is_err());
+}
