@@ -1,66 +1,28 @@
 //! The Ansible collection of `deploy/ansible`, over SSH, against machines that are namespaces of this one (`lab/machines`).
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use super::{Running, has, stderr, stdout, wait_until};
+use super::machines::{Fleet, top};
+use super::{has, stderr, stdout, wait_until};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ontick");
 const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
 
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// Machines, and the folder of who manages them.
-struct Fleet {
-    machines: Running,
-    folder: tempfile::TempDir,
-}
-
 impl Fleet {
-    /// Nothing where there is no Ansible, or where namespaces are not to be had.
-    fn start(names: &[&str]) -> Option<Self> {
-        if !["ansible-playbook", "ssh", "ssh-keygen", "unshare", "nsenter", "ip"].iter().all(|tool| has(tool)) {
-            return None;
-        }
-        if !rustix::process::geteuid().is_root() {
-            ontick_skip::skipped!("machines of namespaces: not permitted without root");
-            return None;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let mut child = Command::new(top().join("lab/machines"))
-            .arg(folder.path())
-            .args(names)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        if line != "ready\n" {
-            let mut why = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
-            child.wait().unwrap();
-            assert!(why.contains("not permitted") || why.contains("ermission denied"), "{why}");
-            ontick_skip::skipped!("{}", why.lines().last().unwrap_or_default());
-            return None;
-        }
-        let collections = folder.path().join("collections/ansible_collections/ontick");
+    /// Machines that Ansible manages with the collection. Nothing where there is no Ansible, or where namespaces are not to be
+    /// had.
+    fn managed(names: &[&str]) -> Option<Self> {
+        let fleet = has("ansible-playbook").then(|| Self::start(names))??;
+        let collections = fleet.path("collections/ansible_collections/ontick");
         fs::create_dir_all(&collections).unwrap();
         symlink(top().join("deploy/ansible"), collections.join("fleet")).unwrap();
-        fs::write(folder.path().join("ansible.cfg"), "").unwrap();
-        Some(Self { machines: Running(child), folder })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        fs::write(fleet.path("ansible.cfg"), "").unwrap();
+        Some(fleet)
     }
 
     /// Variables of all machines (`group_vars/all`) or of one (`host_vars/NAME`).
@@ -68,28 +30,6 @@ impl Fleet {
         let file = self.path(&format!("{of}.json"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, variables.to_string()).unwrap();
-    }
-
-    /// A program that the network of the machines is open to.
-    fn beside(&self, program: &str) -> Command {
-        let mut command = Command::new("nsenter");
-        command.args(["--target", &self.machines.0.id().to_string(), "--net", program]);
-        command
-    }
-
-    /// Runs a command on a machine, and gives what it printed.
-    fn on(&self, name: &str, command: &str) -> String {
-        let inventory = fs::read_to_string(self.path("inventory")).unwrap();
-        let host = inventory.lines().find_map(|line| line.strip_prefix(&format!("{name} ansible_host="))).unwrap();
-        let known = format!("UserKnownHostsFile={}", self.path("known_hosts").display());
-        let output = self
-            .beside("ssh")
-            .args(["-F", "none", "-o", &known, "-i"])
-            .arg(self.path("key"))
-            .args([&format!("root@{host}"), command])
-            .output()
-            .unwrap();
-        stdout(&output).trim_end().to_owned()
     }
 
     /// Runs a playbook of the collection.
@@ -100,7 +40,7 @@ impl Fleet {
             .arg(self.path("inventory"))
             .args([&format!("ontick.fleet.{book}")])
             .args(more)
-            .current_dir(self.folder.path())
+            .current_dir(self.path(""))
             .env("ANSIBLE_CONFIG", self.path("ansible.cfg"))
             .env("ANSIBLE_COLLECTIONS_PATH", self.path("collections"))
             .env("ANSIBLE_HOME", self.path("home"))
@@ -173,7 +113,7 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
     if !Path::new("/usr/lib/python3/dist-packages/apt").exists() {
         return ontick_skip::skipped!("python3-apt is not installed");
     }
-    let Some(fleet) = Fleet::start(&["pi-1", "pi-2", "pi-3", "pi-4"]) else { return };
+    let Some(fleet) = Fleet::managed(&["pi-1", "pi-2", "pi-3", "pi-4"]) else { return };
     lay_out(&fleet.path("dist"));
     // Whether a gate is passed is none of this machine's doing.
     fleet.set(
@@ -300,7 +240,7 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
 }
 
 /// A switch of two ports, with gates at the second.
-fn switch(port: &str) -> String {
+pub(super) fn switch(port: &str) -> String {
     format!(
         "[switch]\nname = \"cell\"\nplane = \"user\"\n\n[[class]]\nname = \"blue\"\nqueue = 0\n\n[[class]]\nname = \"red\"\n\
          queue = 1\nmatch = [{{ udp-port = 7777 }}]\n\n[[port]]\nname = \"port0\"\nrate = \"1Gbit\"\n\n[[port]]\nname = \
@@ -311,7 +251,7 @@ fn switch(port: &str) -> String {
 
 #[test]
 fn switches_have_one_base_time_and_those_that_are_not_confirmed_go() {
-    let Some(fleet) = Fleet::start(&["s-1", "s-2", "s-3"]) else { return };
+    let Some(fleet) = Fleet::managed(&["s-1", "s-2", "s-3"]) else { return };
     super::apart::beside_others(&["switch"]);
     let nodes = fleet.path("nodes");
     fs::create_dir_all(&nodes).unwrap();

@@ -51,9 +51,11 @@ mod load_pings;
 mod loads;
 #[path = "../../../machine/tests/machine/mod.rs"]
 mod machine;
+mod machines;
 #[path = "../../../switch/tests/testbed/namespace.rs"]
 mod namespace;
 mod neighbours;
+mod netconf;
 mod network_apply;
 mod network_programs;
 mod network_prove;

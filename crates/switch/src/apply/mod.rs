@@ -14,8 +14,10 @@ mod network;
 pub(crate) mod openvswitch;
 pub mod port;
 pub(crate) mod quoted;
+mod sessions;
 mod snapshot;
 mod switch_dir;
+mod unconfirmed;
 mod undo;
 
 use serde::{Deserialize, Serialize};
@@ -27,8 +29,10 @@ pub use expect::{Difference, Expect, differences};
 pub use host::{Host, Link, Live, Refused, links};
 pub(crate) use host::{not_installed, parsed};
 pub use journal::{Entry, Journal, JournalError};
+pub use sessions::{ConfigurationLock, Held, Session};
 pub use snapshot::Snapshot;
 pub use switch_dir::{Lock, SwitchDir, SwitchDirError, Watcher};
+pub use unconfirmed::Unconfirmed;
 pub use undo::{Iface, Undo};
 pub(crate) use undo::{preferences_at, qdiscs, root_of};
 

@@ -126,9 +126,14 @@ impl SwitchDir {
         self.home.join(&self.name).join(file)
     }
 
+    /// A file beside it, which no switch has the name of.
+    pub(super) fn beside(&self, file: &str) -> PathBuf {
+        self.home.join(format!(".{}.{file}", self.name))
+    }
+
     /// Where a journal goes that cannot be read in full; no switch has such a name.
     pub(super) fn damaged(&self) -> PathBuf {
-        self.home.join(format!(".{}.damaged", self.name))
+        self.beside("damaged")
     }
 
     /// Makes the folder, for root alone, and holds off every other ontick that would change a switch.
@@ -291,7 +296,7 @@ fn make(place: &Path) -> Result<(), SwitchDirError> {
     state_dir::create(place, Path::new("/"), 0o700).map_err(|e| refused(place, "written", e))
 }
 
-fn refused(place: &Path, verb: &'static str, error: StateDirError) -> SwitchDirError {
+pub(super) fn refused(place: &Path, verb: &'static str, error: StateDirError) -> SwitchDirError {
     match error {
         StateDirError::Io(error) => failed(place, verb, &error),
         untrusted => SwitchDirError::NotSafe(untrusted.to_string()),

@@ -2,18 +2,16 @@
 
 use clap::Args;
 use ontick_rt::clock::ClockId;
-use ontick_switch::apply::{Act, Host, Journal, Live, Lock, Plan, SwitchDir, apply};
-use ontick_switch::kernel;
-use ontick_switch::user::station::served;
-use ontick_tsn::model::{Plane, Port};
+use ontick_switch::apply::{Journal, Live, Lock, Plan, SwitchDir, apply};
+use ontick_tsn::model::Plane;
 use ontick_tsn::{config, model::Switch};
 use ontick_units::exact;
 
 use super::daemon::RestFlags;
 use super::guardian;
-use super::measured::{CalibrationFlag, Measured};
-use super::target_flags::{self, FileFlags, lock, needs_root, not_applied, refuse_short_windows, standing};
-use super::{background, file};
+use super::measured::CalibrationFlag;
+use super::target_flags::{self, FileFlags, lock, needs_root, not_applied};
+use super::{background, file, gates};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, terminal};
 
@@ -46,7 +44,16 @@ impl Apply {
         let folder = self.file.state.folder(&switch.name)?;
         let lock = lock(&folder)?;
         if let Some(journal) = Journal::read(&folder)? {
-            return self.apply_gates(&folder, &journal, &switch, measured.as_ref());
+            if self.confirm.is_some() {
+                return Err(Failure::new(
+                    "--confirm is for a switch that is not set up yet: new gates disconnect nobody",
+                ));
+            }
+            let done = gates::apply(&folder, &journal, &switch, measured.as_ref())?;
+            // Nothing of an earlier commit comes back over what somebody sets here.
+            folder.settle_unconfirmed();
+            terminal::print(&(done + "\n"))?;
+            return Ok(Outcome::Met);
         }
         let (switch, plan) = target_flags::plan(switch, measured.as_ref())?;
         target_flags::refuse_loops(&switch)?;
@@ -118,95 +125,4 @@ impl Apply {
         terminal::print(&text)?;
         Ok(Outcome::Met)
     }
-
-    /// On an applied switch.
-    fn apply_gates(
-        &self,
-        folder: &SwitchDir,
-        journal: &Journal,
-        switch: &Switch,
-        measured: Option<&Measured>,
-    ) -> Result<Outcome, Failure> {
-        let name = &switch.name;
-        if !journal.is_complete() {
-            return Err(Failure::new(format!(
-                "setting up switch {name} was interrupted: sudo ontick switch revert {name} restores what was before"
-            )));
-        }
-        let before = standing(folder)?;
-        let short = refuse_short_windows(&Switch { plane: before.plane, ..switch.clone() }, measured)?;
-        short.iter().for_each(|note| file::note(note));
-        if before.plane == Plane::User {
-            return self.regate_user(folder, &before, switch);
-        }
-        let plan = folder.plan()?;
-        let Some(regated) = kernel::regate(&Live, &plan, &before, switch, ontick_switch::clock::now_ns(switch.clock))?
-        else {
-            return Err(Failure::new(format!(
-                "switch {name} is set up, and only the gates of ports that have some can be changed: sudo \
-                 ontick switch revert {name}, then apply"
-            )));
-        };
-        if self.confirm.is_some() {
-            return Err(Failure::new("--confirm is for a switch that is not set up yet: new gates disconnect nobody"));
-        }
-        if regated.acts.is_empty() {
-            terminal::print(&format!("Switch {name} is already as the file says.\n"))?;
-            return Ok(Outcome::Met);
-        }
-        // Before the gates: whoever keeps the switch then sets the new ones.
-        folder.keep_configuration(&config::write(switch), &regated.plan)?;
-        if let Err(refused) = all(&regated.acts) {
-            let back = all(&regated.back);
-            folder.keep_configuration(&config::write(&before), &plan)?;
-            back.map_err(|worse| Failure::new(format!("{refused}, and the gates before cannot be restored: {worse}")))?;
-            return Err(Failure::new(format!("{refused}. The gates are as before")));
-        }
-        let ports = regated.acts.len();
-        terminal::print(&format!(
-            "Gates of switch {name} are changed on {ports} port{}.\n",
-            if ports == 1 { "" } else { "s" }
-        ))?;
-        Ok(Outcome::Met)
-    }
-}
-
-impl Apply {
-    /// Other gates for a data plane that runs.
-    fn regate_user(&self, folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<Outcome, Failure> {
-        let name = &before.name;
-        if target_flags::is_wanted(before, after) {
-            terminal::print(&format!("Switch {name} is already as the file says.\n"))?;
-            return Ok(Outcome::Met);
-        }
-        let after = served(Switch { plane: Plane::User, ..after.clone() });
-        let without = |switch: &Switch| {
-            let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
-            Switch { ports, ..switch.clone() }
-        };
-        if without(before) != without(&after) {
-            return Err(Failure::new(format!(
-                "switch {name} is set up, and only gates can be changed: sudo ontick switch revert {name}, \
-                 then apply"
-            )));
-        }
-        if !folder.is_watched() {
-            return Err(Failure::new(format!(
-                "switch {name} was set up, but the process that did its work is gone: sudo ontick switch revert {name}, \
-                 then apply"
-            )));
-        }
-        let text = config::write(&after);
-        folder.keep_configuration(&text, &folder.plan()?)?;
-        if !background::took(folder, &text) {
-            folder.keep_configuration(&config::write(before), &folder.plan()?)?;
-            return Err(Failure::new("the data plane did not take the gates; they are as before"));
-        }
-        terminal::print(&format!("Gates of switch {name} change at their base time.\n"))?;
-        Ok(Outcome::Met)
-    }
-}
-
-fn all(acts: &[Act]) -> Result<(), ontick_switch::apply::Refused> {
-    acts.iter().try_for_each(|act| Live.act(act))
 }

@@ -18,9 +18,14 @@ const TURN: Duration = Duration::from_millis(100);
 /// Starts it; from here on, the end of this process takes the switches away, one after the other. Left with a time, it
 /// takes them away then, except those that are confirmed.
 pub fn start(folders: &[&SwitchDir], state: &StateFlag) -> Result<Guardian, Failure> {
+    let names: Vec<&str> = folders.iter().map(|folder| folder.name()).collect();
+    start_as(&[&["switch", "revert", "--guard"], names.as_slice()].concat(), state)
+}
+
+/// Starts ontick as guardian with another task.
+pub fn start_as(words: &[&str], state: &StateFlag) -> Result<Guardian, Failure> {
     let mut command = Command::new("/proc/self/exe");
-    command.args(["switch", "revert", "--guard"]).args(folders.iter().map(|folder| folder.name()));
-    command.args(state.words()).stderr(Stdio::null());
+    command.args(words).args(state.words()).stderr(Stdio::null());
     Guardian::start(&mut command).map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))
 }
 

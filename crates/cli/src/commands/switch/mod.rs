@@ -12,10 +12,12 @@ mod explaining;
 mod export;
 pub(super) mod file;
 mod forwarding;
+mod gates;
 mod guardian;
 mod import;
 pub mod judging;
 pub(super) mod measured;
+mod netconf;
 pub(super) mod plan;
 mod proving;
 pub(super) mod release;
@@ -53,6 +55,7 @@ pub enum Switch {
     Verify(verify::Verify),
     Export(export::Export),
     Import(import::Import),
+    Netconf(netconf::Netconf),
 }
 
 impl Switch {
@@ -66,7 +69,7 @@ impl Switch {
             | Switch::Status(_)
             | Switch::Run(_) => true,
             Switch::Plan(plan) => plan.meets_the_machine(),
-            Switch::Calibrate(_) | Switch::Demo(_) | Switch::Verify(_) => true,
+            Switch::Calibrate(_) | Switch::Demo(_) | Switch::Verify(_) | Switch::Netconf(_) => true,
             Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
     }
@@ -86,6 +89,7 @@ impl Switch {
             Switch::Verify(verify) => verify.run(),
             Switch::Export(export) => export.run(),
             Switch::Import(import) => import.run(),
+            Switch::Netconf(netconf) => netconf.run(),
         }
     }
 }

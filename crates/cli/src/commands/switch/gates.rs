@@ -1,0 +1,90 @@
+//! Other gates for a switch that is set up.
+
+use ontick_switch::apply::{Act, Host, Journal, Live, Refused, SwitchDir};
+use ontick_switch::kernel;
+use ontick_switch::user::station::served;
+use ontick_tsn::config;
+use ontick_tsn::model::{Plane, Port, Switch};
+
+use super::measured::Measured;
+use super::target_flags::{self, refuse_short_windows, standing};
+use super::{background, file};
+use crate::failure::Failure;
+
+/// Sets the gates that a configuration has; what was done, as a sentence. Whoever calls it holds the lock.
+pub fn apply(
+    folder: &SwitchDir,
+    journal: &Journal,
+    switch: &Switch,
+    measured: Option<&Measured>,
+) -> Result<String, Failure> {
+    let name = &switch.name;
+    if !journal.is_complete() {
+        return Err(Failure::new(format!(
+            "setting up switch {name} was interrupted: sudo ontick switch revert {name} restores what was before"
+        )));
+    }
+    let before = standing(folder)?;
+    let short = refuse_short_windows(&Switch { plane: before.plane, ..switch.clone() }, measured)?;
+    short.iter().for_each(|note| file::note(note));
+    if before.plane == Plane::User {
+        return of_user(folder, &before, switch);
+    }
+    let plan = folder.plan()?;
+    let Some(regated) = kernel::regate(&Live, &plan, &before, switch, ontick_switch::clock::now_ns(switch.clock))?
+    else {
+        return Err(Failure::new(format!(
+            "switch {name} is set up, and only the gates of ports that have some can be changed: sudo \
+                 ontick switch revert {name}, then apply"
+        )));
+    };
+    if regated.acts.is_empty() {
+        return Ok(format!("Switch {name} is already as the file says."));
+    }
+    // Before the gates: whoever keeps the switch then sets the new ones.
+    folder.keep_configuration(&config::write(switch), &regated.plan)?;
+    if let Err(refused) = all(&regated.acts) {
+        let back = all(&regated.back);
+        folder.keep_configuration(&config::write(&before), &plan)?;
+        back.map_err(|worse| Failure::new(format!("{refused}, and the gates before cannot be restored: {worse}")))?;
+        return Err(Failure::new(format!("{refused}. The gates are as before")));
+    }
+    let ports = regated.acts.len();
+    Ok(format!("Gates of switch {name} are changed on {ports} port{}.", if ports == 1 { "" } else { "s" }))
+}
+
+/// Other gates for a data plane that runs.
+fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String, Failure> {
+    let name = &before.name;
+    if target_flags::is_wanted(before, after) {
+        return Ok(format!("Switch {name} is already as the file says."));
+    }
+    let after = served(Switch { plane: Plane::User, ..after.clone() });
+    let without = |switch: &Switch| {
+        let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
+        Switch { ports, ..switch.clone() }
+    };
+    if without(before) != without(&after) {
+        return Err(Failure::new(format!(
+            "switch {name} is set up, and only gates can be changed: sudo ontick switch revert {name}, \
+                 then apply"
+        )));
+    }
+    if !folder.is_watched() {
+        return Err(Failure::new(format!(
+            "switch {name} was set up, but the process that did its work is gone: sudo ontick switch revert {name}, \
+                 then apply"
+        )));
+    }
+    let text = config::write(&after);
+    folder.keep_configuration(&text, &folder.plan()?)?;
+    if !background::took(folder, &text) {
+        folder.keep_configuration(&config::write(before), &folder.plan()?)?;
+        return Err(Failure::new("the data plane did not take the gates; they are as before"));
+    }
+    Ok(format!("Gates of switch {name} change at their base time."))
+}
+
+fn all(acts: &[Act]) -> Result<(), Refused> {
+    acts.iter().try_for_each(|act| Live.act(act))
+}

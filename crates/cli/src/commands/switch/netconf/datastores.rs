@@ -1,0 +1,110 @@
+//! What runs, as configuration and with its state.
+
+use ontick_switch::apply::{Journal, Live, SwitchDir};
+use ontick_switch::kernel::status::{LinkState, PortStatus, status};
+use ontick_tsn::model::{Clock, Plane, Switch};
+use ontick_tsn::netconf::{RpcError, Tag};
+use ontick_tsn::yang;
+use serde_json::{Map, Value, json};
+
+use super::super::background;
+use super::super::target_flags::standing;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What could not be done, for a reason that has nothing to do with the request.
+pub fn failed(error: impl std::fmt::Display) -> RpcError {
+    RpcError::protocol(Tag::OperationFailed, error.to_string())
+}
+
+/// The switch that is set up.
+pub fn switch(folder: &SwitchDir) -> Result<(Journal, Switch), RpcError> {
+    let gone = || failed(format!("switch {} is not set up any more", folder.name()));
+    let journal = Journal::read(folder).map_err(failed)?.ok_or_else(gone)?;
+    let switch = standing(folder).map_err(failed)?;
+    Ok((journal, switch))
+}
+
+/// Its configuration.
+pub fn running(folder: &SwitchDir) -> Result<Value, RpcError> {
+    let (_, switch) = switch(folder)?;
+    Ok(yang::export(&switch).map_err(failed)?.document)
+}
+
+/// The same, with what is known of its state.
+pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
+    let (_, switch) = switch(folder)?;
+    let mut data = yang::export(&switch).map_err(failed)?.document;
+    let states: Vec<(String, PortState)> = match switch.plane {
+        Plane::User => of_user(folder, &switch),
+        _ => {
+            let plan = folder.plan().map_err(failed)?;
+            let found = status(&Live, &switch, &plan).map_err(failed)?;
+            found.ports.into_iter().map(|port| (port.name.clone(), of_kernel(&port, switch.clock))).collect()
+        }
+    };
+    let interfaces = data["ietf-interfaces:interfaces"]["interface"].as_array_mut();
+    for interface in interfaces.into_iter().flatten() {
+        let state = states.iter().find(|(name, _)| interface["name"] == **name).map(|(_, state)| state);
+        let Some(state) = state else { continue };
+        interface["oper-status"] = json!(state.status);
+        if let Some(table) = gate_table(interface) {
+            table.extend(state.gates.clone());
+        }
+    }
+    Ok(data)
+}
+
+/// The table of an interface's gates, in a bridge or in an end station.
+pub fn gate_table(interface: &mut Value) -> Option<&mut Map<String, Value>> {
+    let places = [
+        "/ieee802-dot1q-bridge:bridge-port/ieee802-dot1q-sched-bridge:gate-parameter-table",
+        "/ieee802-dot1dc-sched-if:gate-parameter-table",
+    ];
+    let found = places.into_iter().find(|place| interface.pointer(place).is_some())?;
+    interface.pointer_mut(found)?.as_object_mut()
+}
+
+struct PortState {
+    /// As `ietf-interfaces` names it.
+    status: &'static str,
+    /// Of the table of its gates.
+    gates: Map<String, Value>,
+}
+
+fn of_user(folder: &SwitchDir, switch: &Switch) -> Vec<(String, PortState)> {
+    let Some(report) = background::report(folder) else { return Vec::new() };
+    let ports = switch.ports.iter().zip(&report.ports);
+    let state = |(port, seen): (&ontick_tsn::model::Port, &ontick_switch::user::serve::PortReport)| {
+        let status = match (seen.open, seen.link) {
+            (false, _) => "not-present",
+            (true, true) => "up",
+            (true, false) => "down",
+        };
+        (port.name.clone(), PortState { status, gates: Map::new() })
+    };
+    ports.map(state).collect()
+}
+
+fn of_kernel(port: &PortStatus, clock: Clock) -> PortState {
+    let status = match port.link {
+        LinkState::Gone => "not-present",
+        LinkState::Off | LinkState::NoLink => "down",
+        LinkState::Up => "up",
+    };
+    let mut gates = Map::new();
+    if let Some(oper) = &port.oper {
+        gates.insert("config-pending".into(), json!(port.admin.is_some()));
+        if let Ok(numerator) = u32::try_from(oper.cycle_ns) {
+            let cycle = json!({ "numerator": numerator, "denominator": SECOND_NS });
+            gates.insert("oper-cycle-time".into(), cycle);
+        }
+        // Base times are of the PTP timescale.
+        if clock == Clock::Tai {
+            let (seconds, nanoseconds) = (oper.base_ns / SECOND_NS, oper.base_ns % SECOND_NS);
+            let base = json!({ "seconds": seconds.to_string(), "nanoseconds": nanoseconds });
+            gates.insert("oper-base-time".into(), base);
+        }
+    }
+    PortState { status, gates }
+}

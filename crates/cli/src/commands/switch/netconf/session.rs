@@ -1,0 +1,210 @@
+//! One session: what each request does.
+
+use ontick_switch::apply::{ConfigurationLock, Held, Session as Presence, SwitchDir};
+use ontick_tsn::netconf::{
+    Commit, Datastore, Edit, Operation, Reply, Request, RpcError, Source, Tag, TestOption, data_xml, edited, selected,
+};
+use serde_json::Value;
+
+use super::super::target_flags::{StateFlag, lock};
+use super::change::{self, Change};
+use super::confirmed;
+use super::datastores::{self, failed};
+
+/// What follows a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    Message,
+    End,
+}
+
+pub struct Session {
+    folder: SwitchDir,
+    presence: Presence,
+    /// What this session has changed and not committed; no other session sees it.
+    candidate: Option<Candidate>,
+    is_candidate_locked: bool,
+    running_lock: Option<ConfigurationLock>,
+    state: StateFlag,
+}
+
+struct Candidate {
+    /// What was running when it was begun.
+    base: Value,
+    data: Value,
+}
+
+type Answer = Result<Reply, RpcError>;
+
+impl Session {
+    pub fn new(folder: SwitchDir, presence: Presence, state: StateFlag) -> Self {
+        Self { folder, presence, candidate: None, is_candidate_locked: false, running_lock: None, state }
+    }
+
+    /// Does what is asked.
+    pub fn answer(&mut self, request: Result<Request, RpcError>) -> (Answer, Next) {
+        let request = match request {
+            Ok(Request::CloseSession) => return (Ok(Reply::Ok), Next::End),
+            Ok(request) => request,
+            Err(error) => return (Err(error), Next::Message),
+        };
+        confirmed::reap_guardians();
+        // Its guardian may have been killed, and then tries no more; else it tries again.
+        let _ = confirmed::restore_due(&self.folder);
+        (self.done(request), Next::Message)
+    }
+
+    fn done(&mut self, request: Request) -> Answer {
+        let of = |data: Value, filter| match filter {
+            Some(filter) => Ok(Reply::Data(data_xml(&selected(&data, filter)))),
+            None => Ok(Reply::Data(data_xml(&data))),
+        };
+        match request {
+            Request::Get { filter } => of(datastores::with_state(&self.folder)?, filter),
+            Request::GetConfig { source, filter } => of(self.data(source)?, filter),
+            Request::EditConfig(edit) => self.edit(&edit),
+            Request::CopyConfig { source } => {
+                let data = self.source(source)?;
+                self.put(data)
+            }
+            Request::Validate { source } => {
+                let data = self.source(source)?;
+                change::checked(&self.folder, &data).map(|_| Reply::Ok)
+            }
+            Request::DiscardChanges => {
+                self.candidate = None;
+                Ok(Reply::Ok)
+            }
+            Request::Commit(commit) => self.commit(&commit),
+            Request::CancelCommit { persist_id } => {
+                confirmed::cancel(&self.folder, self.presence.id(), persist_id.as_deref()).map(|()| Reply::Ok)
+            }
+            Request::Lock(datastore) => self.lock(datastore),
+            Request::Unlock(datastore) => self.unlock(datastore),
+            Request::KillSession(id) if id == self.presence.id() => {
+                Err(RpcError::protocol(Tag::InvalidValue, "this is the session itself: <close-session> ends it"))
+            }
+            Request::KillSession(id) => match self.presence.kill(&self.folder, id) {
+                true => Ok(Reply::Ok),
+                false => Err(RpcError::protocol(Tag::InvalidValue, format!("there is no session {id}"))),
+            },
+            Request::CloseSession => Ok(Reply::Ok),
+        }
+    }
+
+    fn data(&self, datastore: Datastore) -> Result<Value, RpcError> {
+        match (datastore, &self.candidate) {
+            (Datastore::Candidate, Some(candidate)) => Ok(candidate.data.clone()),
+            _ => datastores::running(&self.folder),
+        }
+    }
+
+    fn source(&self, source: Source) -> Result<Value, RpcError> {
+        match source {
+            Source::Datastore(datastore) => self.data(datastore),
+            Source::Config(config) => edited(&Value::Null, config, Operation::Merge),
+        }
+    }
+
+    fn edit(&mut self, edit: &Edit) -> Answer {
+        let data = edited(&self.data(Datastore::Candidate)?, edit.config, edit.default)?;
+        if edit.test != TestOption::Set {
+            change::checked(&self.folder, &data)?;
+        }
+        match edit.test {
+            TestOption::TestOnly => Ok(Reply::Ok),
+            TestOption::TestThenSet | TestOption::Set => self.put(data),
+        }
+    }
+
+    fn put(&mut self, data: Value) -> Answer {
+        match &mut self.candidate {
+            Some(candidate) => candidate.data = data,
+            None => self.candidate = Some(Candidate { base: datastores::running(&self.folder)?, data }),
+        }
+        Ok(Reply::Ok)
+    }
+
+    fn commit(&mut self, commit: &Commit) -> Answer {
+        // Held until the end of the commit where the session does not have it anyway.
+        let _running = match self.running_lock {
+            Some(_) => None,
+            None => Some(self.folder.lock_configuration(&self.presence).map_err(failed)?.map_err(|held: Held| {
+                let why = format!("session {} has locked running", held.session);
+                RpcError::protocol(Tag::InUse, why)
+            })?),
+        };
+        let _lock = lock(&self.folder).map_err(failed)?;
+        let pending = confirmed::pending_of(&self.folder, self.presence.id(), commit.persist_id.as_deref())?;
+        let change = match &self.candidate {
+            Some(candidate) => Change::of(&self.folder, &candidate.base, &candidate.data)?,
+            None => None,
+        };
+        match commit.confirmed_s {
+            None => {
+                change.map_or(Ok(()), |change| change.make(&self.folder))?;
+                self.folder.settle_unconfirmed();
+            }
+            Some(seconds) => {
+                let made = confirmed::Made {
+                    folder: &self.folder,
+                    session: self.presence.id(),
+                    seconds,
+                    persist: commit.persist.clone(),
+                };
+                made.commit(change, pending, &self.state)?;
+            }
+        }
+        self.candidate = None;
+        Ok(Reply::Ok)
+    }
+
+    fn lock(&mut self, datastore: Datastore) -> Answer {
+        let denied = |session: u32, why: String| {
+            RpcError::protocol(Tag::LockDenied, why).with("session-id", session.to_string())
+        };
+        let own = || denied(self.presence.id(), "this session has the lock already".into());
+        match datastore {
+            Datastore::Running if self.running_lock.is_some() => Err(own()),
+            Datastore::Running => {
+                // RFC 6241 section 7.5.
+                if let Some(other) = self.folder.unconfirmed().filter(|gates| gates.session != self.presence.id()) {
+                    let why = format!("a commit of session {} waits to be confirmed", other.session);
+                    return Err(denied(other.session, why));
+                }
+                let lock = self.folder.lock_configuration(&self.presence).map_err(failed)?;
+                let taken = |held: Held| denied(held.session, format!("session {} has the lock", held.session));
+                self.running_lock = Some(lock.map_err(taken)?);
+                Ok(Reply::Ok)
+            }
+            Datastore::Candidate if self.is_candidate_locked => Err(own()),
+            // RFC 6241 section 8.3.5.2: not while there are changes in it.
+            Datastore::Candidate if self.candidate.is_some() => {
+                let why = "candidate has changes that are not committed: <commit> or <discard-changes> first";
+                Err(denied(0, why.into()))
+            }
+            Datastore::Candidate => {
+                self.is_candidate_locked = true;
+                Ok(Reply::Ok)
+            }
+        }
+    }
+
+    fn unlock(&mut self, datastore: Datastore) -> Answer {
+        let had = match datastore {
+            Datastore::Running => self.running_lock.take().is_some(),
+            Datastore::Candidate => {
+                let had = std::mem::take(&mut self.is_candidate_locked);
+                // RFC 6241 section 8.3.5.2: changes go with the lock.
+                if had {
+                    self.candidate = None;
+                }
+                had
+            }
+        };
+        match had {
+            true => Ok(Reply::Ok),
+            false => Err(RpcError::protocol(Tag::OperationFailed, "this session does not have the lock")),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! A switch that is managed by NETCONF.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::errors::fails;
+use super::judges::python_with;
+use super::machines::Fleet;
+use super::neighbours::yanglint;
+use super::switch_user::{Bench, bench};
+use super::{send, stderr, stdout, wait_until};
+
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/netconf_client.py");
+const BASE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
+
+/// A switch that is set up.
+fn managed() -> Option<Bench> {
+    let bench = bench()?;
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    Some(bench)
+}
+
+/// A session in which this is said.
+fn session(bench: &Bench, input: &str) -> Output {
+    let mut command = bench.command(&["netconf"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = bench.here.within(|| command.spawn()).unwrap().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// A session that goes on, in base:1.0.
+struct Talk(Child);
+
+impl Talk {
+    fn begin(bench: &Bench) -> Self {
+        let mut command = bench.command(&["netconf"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut talk = Self(bench.here.within(|| command.spawn()).unwrap().unwrap());
+        talk.say(&hello("1.0"));
+        talk.hear();
+        talk
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn say(&mut self, message: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(message.as_bytes()).unwrap();
+    }
+
+    fn hear(&mut self) -> String {
+        let (mut message, mut octets) = (Vec::new(), [0; 1 << 16]);
+        while !message.ends_with(b"]]>]]>") {
+            let count = self.0.stdout.as_mut().unwrap().read(&mut octets).unwrap();
+            assert!(count > 0, "{}", String::from_utf8_lossy(&message));
+            message.extend_from_slice(&octets[..count]);
+        }
+        String::from_utf8(message).unwrap()
+    }
+
+    /// Asks for what must be done.
+    #[track_caller]
+    fn ask(&mut self, inner: &str) {
+        self.say(&(rpc(inner) + "]]>]]>"));
+        let reply = self.hear();
+        assert!(reply.contains("<ok/>"), "{inner}: {reply}");
+    }
+
+    /// Ends without a word.
+    fn kill(&mut self) {
+        send(self.pid(), Signal::KILL);
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// An edit of the first window, and of what is left of 1 ms.
+fn edit(blue_us: u32) -> String {
+    let entry = |index: u32, us: u32| {
+        format!(
+            "<gate-control-entry><index>{index}</index><time-interval-value>{}</time-interval-value></gate-control-entry>",
+            us * 1000
+        )
+    };
+    format!(
+        "<edit-config><target><candidate/></target><config><interfaces \
+         xmlns='urn:ietf:params:xml:ns:yang:ietf-interfaces'><interface><name>port1</name><bridge-port \
+         xmlns='urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge'><gate-parameter-table \
+         xmlns='urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge'><admin-control-list>{}{}</admin-control-list>\
+         </gate-parameter-table></bridge-port></interface></interfaces></config></edit-config>",
+        entry(0, blue_us),
+        entry(1, 1000 - blue_us)
+    )
+}
+
+/// Whether the data plane has this window.
+fn has_window(bench: &Bench, window: &str) -> bool {
+    bench.status()["report"]["configuration"].as_str().is_some_and(|text| text.contains(window))
+}
+
+fn hello(base: &str) -> String {
+    format!(
+        "<hello xmlns='{BASE}'><capabilities><capability>urn:ietf:params:netconf:base:{base}</capability></capabilities>\
+         </hello>]]>]]>"
+    )
+}
+
+fn rpc(inner: &str) -> String {
+    format!("<rpc xmlns='{BASE}' message-id='7'>{inner}</rpc>")
+}
+
+#[test]
+fn a_session_speaks_both_framings() {
+    let Some(bench) = managed() else { return };
+    let old =
+        session(&bench, &(hello("1.0") + &rpc("<get-config><source><running/></source></get-config>") + "]]>]]>"));
+    assert_eq!(old.status.code(), Some(0), "{}", stderr(&old));
+    let messages: Vec<String> = stdout(&old).split("]]>]]>").map(str::to_owned).collect();
+    let [greeting, reply, end] = messages.as_slice() else { panic!("{messages:?}") };
+    assert!(greeting.contains("base:1.1</capability>") && greeting.contains("<session-id>"), "{greeting}");
+    assert!(reply.contains("message-id=\"7\"") && reply.contains("<time-interval-value>800000</"), "{reply}");
+    assert_eq!(end, "");
+
+    let request = rpc("<close-session/>");
+    let new = session(&bench, &format!("{}\n#{}\n{request}\n##\n\n#1\n<\n##\n", hello("1.1"), request.len()));
+    assert_eq!(new.status.code(), Some(0), "{}", stderr(&new));
+    let said = stdout(&new);
+    assert!(said.ends_with("<ok/></rpc-reply>\n##\n") && said.contains("]]>]]>\n#"), "nothing after its end: {said}");
+
+    // The same message again, without end; and no chunk at all.
+    let broken = session(&bench, &(hello("1.1") + "<rpc/>"));
+    assert_eq!(broken.status.code(), Some(2));
+    assert!(stderr(&broken).contains("no chunk begins"), "{}", stderr(&broken));
+    let malformed =
+        session(&bench, &(hello("1.0") + "<!DOCTYPE rpc [<!ENTITY a 'b'>]><rpc>&a;</rpc>]]>]]>" + "<a>]]>]]>"));
+    assert_eq!(
+        stdout(&malformed).matches("<error-tag>malformed-message</error-tag>").count(),
+        2,
+        "{}",
+        stdout(&malformed)
+    );
+}
+
+#[test]
+fn only_a_switch_that_is_set_up_is_managed() {
+    let Some(bench) = bench() else { return };
+    let nothing = session(&bench, &hello("1.1"));
+    assert_eq!((nothing.status.code(), stdout(&nothing).as_str()), (Some(2), ""));
+    assert!(stderr(&nothing).contains("no such switch is set up"), "{}", stderr(&nothing));
+    fails(&["switch", "netconf", "no/name"], &["cannot be a switch's name"]);
+}
+
+/// Sessions that a client of others has.
+#[track_caller]
+fn client_is_served(mut client: Command) {
+    let output = client.output().unwrap();
+    assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
+    assert_eq!(stdout(&output), "done\n");
+}
+
+#[test]
+fn ncclient_manages_a_switch() {
+    let Some(python) = python_with("ncclient") else { return };
+    let Some(bench) = managed() else { return };
+    let server = bench.command(&["netconf"]);
+    let mut client = Command::new(python);
+    client
+        .args([CLIENT, "socket"])
+        .arg(bench.folder.path().join("socket"))
+        .arg(server.get_program())
+        .args(server.get_args());
+    bench.here.within(|| client_is_served(client)).unwrap();
+    let left: Vec<_> = std::fs::read_dir(bench.folder.path().join("state")).unwrap().flatten().collect();
+    let sessions = left.iter().filter(|file| file.file_name().to_string_lossy().contains("session")).count();
+    assert_eq!(sessions, 1, "that of the session that was killed: {left:?}");
+    assert!(has_window(&bench, "700us"), "{}", bench.status());
+}
+
+/// With the set-up of docs/netconf.md.
+#[test]
+fn ncclient_manages_a_switch_over_ssh() {
+    let Some(python) = python_with("ncclient") else { return };
+    let Some(fleet) = Fleet::start(&["cell4"]) else { return };
+    super::apart::beside_others(&["switch"]);
+    let file = fleet.path("cell.toml");
+    std::fs::write(&file, super::ansible::switch("port1")).unwrap();
+    let program = env!("CARGO_BIN_EXE_ontick");
+    let applied = fleet.on(
+        "cell4",
+        &format!(
+            "ln -s {program} /usr/local/bin/ontick; ontick switch apply {} --keep-throttling 2>&1",
+            file.display()
+        ),
+    );
+    assert!(applied.contains("works in process"), "{applied}");
+    let mut client = fleet.beside(&python);
+    client.args([CLIENT, "ssh", "10.77.0.2"]).args([fleet.path("key"), fleet.path("known_hosts")]);
+    client_is_served(client);
+    let reverted = fleet.on("cell4", "ontick switch revert cell 2>&1; ls -A /run/ontick/switch/cell 2>&1");
+    assert!(reverted.contains("everything else is as before") && reverted.contains("No such file"), "{reverted}");
+}
+
+#[test]
+fn libyang_accepts_what_get_config_answers() {
+    let Some(mut judge) = yanglint("getconfig", "ieee802-dot1q-sched-bridge") else { return };
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    talk.say(&(rpc("<get-config><source><running/></source></get-config>") + "]]>]]>"));
+    let reply = talk.hear();
+    let (_, data) = reply.split_once("<data>").unwrap();
+    let (data, _) = data.split_once("</data>").unwrap();
+    let file = bench.folder.path().join("data.xml");
+    std::fs::write(&file, data).unwrap();
+    let accepted = judge.arg(&file).output().unwrap();
+    assert!(accepted.status.success(), "{}{data}", stderr(&accepted));
+    // It would have refused what is wrong.
+    std::fs::write(&file, data.replace("gate-states-value", "gate-state")).unwrap();
+    assert!(!judge.output().unwrap().status.success());
+}
+
+#[test]
+fn unconfirmed_gates_go_on_time_however_their_session_ends() {
+    let Some(bench) = managed() else { return };
+    let commit = |more: &str| format!("<commit><confirmed/>{more}</commit>");
+    let mut talk = Talk::begin(&bench);
+    talk.ask(&edit(600));
+    talk.ask(&commit("<confirm-timeout>600</confirm-timeout>"));
+    assert!(has_window(&bench, "600us"), "{}", bench.status());
+    // Without <persist>, they go with their session.
+    talk.kill();
+    wait_until("the gates from before", || has_window(&bench, "800us"));
+
+    // With it, they outlast it, and go at the end of their time, not before.
+    let mut talk = Talk::begin(&bench);
+    talk.ask(&edit(500));
+    let began = Instant::now();
+    talk.ask(&commit("<confirm-timeout>3</confirm-timeout><persist>a</persist>"));
+    talk.kill();
+    wait_until("the gates from before", || has_window(&bench, "800us"));
+    assert!(began.elapsed() >= Duration::from_secs(3), "{:?}", began.elapsed());
+
+    // A second one has a time of its own, and what was before the first comes back.
+    let mut talk = Talk::begin(&bench);
+    talk.ask(&edit(600));
+    talk.ask(&commit("<confirm-timeout>600</confirm-timeout>"));
+    talk.ask(&edit(700));
+    talk.ask(&commit("<confirm-timeout>1</confirm-timeout>"));
+    wait_until("the gates from before", || has_window(&bench, "800us"));
+
+    // What is set at the machine stays.
+    talk.ask("<discard-changes/>");
+    talk.ask(&edit(600));
+    talk.ask(&commit("<confirm-timeout>600</confirm-timeout>"));
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    talk.ask(&edit(700));
+    talk.ask(&commit("<confirm-timeout>600</confirm-timeout>"));
+    talk.ask("<commit/>");
+    talk.kill();
+    assert!(!bench.folder.path().join("state/cell/unconfirmed.json").exists());
+    assert!(has_window(&bench, "700us"), "{}", bench.status());
+}
+
+/// Descriptors, kB of memory and processes of its own that a process has.
+fn taken(pid: u32) -> (usize, u64, usize) {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let memory_kb = memory.trim().trim_end_matches(" kB").parse().unwrap();
+    (files, memory_kb, super::switch_user::descendants(pid as i32).len())
+}
+
+#[test]
+fn a_thousand_edits_leave_nothing_behind() {
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    let mut cycles = |count: u32| {
+        for round in 0..count {
+            talk.ask(&edit(100 + round % 800));
+            talk.ask("<discard-changes/>");
+        }
+        taken(talk.pid())
+    };
+    let (files, memory_kb, _) = cycles(100);
+    let after = cycles(900);
+    assert_eq!(after.0, files);
+    assert!(after.1 < memory_kb + 1024, "from {memory_kb} kB to {} kB", after.1);
+    for round in 0..10 {
+        talk.ask(&edit(100 + 20 * round));
+        talk.ask("<commit><confirmed/></commit>");
+        talk.ask("<commit/>");
+    }
+    wait_until("guardians to go", || {
+        talk.ask("<discard-changes/>");
+        taken(talk.pid()).2 == 0
+    });
+    assert_eq!(taken(talk.pid()).0, files);
+}

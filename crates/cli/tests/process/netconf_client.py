@@ -1,0 +1,198 @@
+"""ncclient, a NETCONF client of others, against `ontick switch netconf`: over SSH, or on a socket in place of its channel.
+
+Usage: netconf_client.py ssh HOST KEY KNOWN_HOSTS
+       netconf_client.py socket PATH COMMAND...
+"""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from lxml import etree
+from ncclient import manager
+from ncclient.operations import RPCError
+
+
+
+def over_ssh(host, key, known_hosts):
+    with open(known_hosts, encoding="ascii") as file:
+        host_key = next(line.split()[2] for line in file if line.startswith(f"{host} "))
+    return lambda: manager.connect_ssh(
+        host=host, port=22, username="root", key_filename=key, hostkey_b64=host_key, look_for_keys=False, allow_agent=False
+    )
+
+
+def on_socket(path, *command):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+
+    def serve():
+        while True:
+            connection, _ = listener.accept()
+            server = subprocess.Popen(command, stdin=connection, stdout=connection)
+            connection.close()
+            threading.Thread(target=server.wait, daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    return lambda: manager.connect_uds(path=path)
+
+
+session = {"ssh": over_ssh, "socket": on_socket}[sys.argv[1]](*sys.argv[2:])
+
+
+IF = "urn:ietf:params:xml:ns:yang:ietf-interfaces"
+BRIDGE = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge"
+SCHED = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge"
+NS = {"if": IF, "b": BRIDGE, "s": SCHED}
+
+
+def gates(inner):
+    return (
+        f'<interfaces xmlns="{IF}"><interface><name>port1</name><bridge-port xmlns="{BRIDGE}">'
+        f'<gate-parameter-table xmlns="{SCHED}">{inner}</gate-parameter-table></bridge-port></interface></interfaces>'
+    )
+
+
+def config(inner):
+    return f'<config xmlns="urn:ietf:params:xml:ns:netconf:base:1.0">{gates(inner)}</config>'
+
+
+def entry(index, ns):
+    return f"<gate-control-entry><index>{index}</index><time-interval-value>{ns}</time-interval-value></gate-control-entry>"
+
+
+def times(data):
+    reply = etree.fromstring(data.data_xml.encode())
+    return [node.text for node in reply.iterfind(".//s:gate-control-entry/s:time-interval-value", NS)]
+
+
+def refused(tag, act, *words):
+    try:
+        act()
+    except RPCError as error:
+        assert error.tag == tag, (error.tag, error.message)
+        for word in words:
+            assert word in f"{error.message} {error.path} {error.info}", (word, error.message, error.path, error.info)
+        return
+    raise AssertionError(f"not refused with {tag}")
+
+
+def until(what, condition):
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < 60, f"waited in vain for {what}"
+        time.sleep(0.05)
+
+
+def windows(first):
+    return config(f"<admin-control-list>{entry(0, first)}{entry(1, 1_000_000 - first)}</admin-control-list>")
+
+
+def commits_are_confirmed():
+    with session() as one, session() as two:
+        def running():
+            return int(times(two.get_config("running"))[0])
+
+        def tries(first, **how):
+            one.edit_config(target="candidate", config=windows(first))
+            one.commit(confirmed=True, **how)
+            assert running() == first
+
+        refused("operation-failed", one.cancel_commit)
+        tries(500_000, timeout="600")
+        refused("in-use", two.commit, one.session_id)
+        refused("in-use", two.cancel_commit)
+        refused("lock-denied", lambda: two.lock("running"), one.session_id)
+        one.commit()
+        assert running() == 500_000
+        tries(400_000)
+        one.cancel_commit()
+        assert running() == 500_000
+        # It may be over before anybody looks.
+        one.edit_config(target="candidate", config=windows(400_000))
+        one.commit(confirmed=True, timeout="1")
+        until("the time to end", lambda: running() == 500_000)
+
+        tries(400_000, persist="mine")
+        refused("invalid-value", lambda: two.commit(persist_id="other"), "other")
+        refused("in-use", two.commit, "persist-id")
+        two.commit(persist_id="mine")
+        assert running() == 400_000
+        refused("invalid-value", lambda: two.cancel_commit(persist_id="mine"))
+        # Persistent ones outlast their session, others do not.
+        with session() as three:
+            three.edit_config(target="candidate", config=windows(300_000))
+            three.commit(confirmed=True, persist="mine")
+        assert running() == 300_000
+        two.cancel_commit(persist_id="mine")
+        assert running() == 400_000
+        with session() as three:
+            three.edit_config(target="candidate", config=windows(300_000))
+            three.commit(confirmed=True)
+            assert running() == 300_000
+        until("the session's commit to go with it", lambda: running() == 400_000)
+        two.edit_config(target="candidate", config=windows(800_000))
+        two.commit()
+
+
+def may_lock(one):
+    try:
+        one.lock("running")
+        return True
+    except RPCError as error:
+        assert error.tag == "lock-denied", error.tag
+        return False
+
+
+commits_are_confirmed()
+with session() as one:
+    # Killed, and so not to be closed.
+    two = session()
+    assert ":candidate" in one.server_capabilities and ":validate" in one.server_capabilities
+    assert ":confirmed-commit" in one.server_capabilities
+    assert one.session_id != two.session_id
+    assert times(one.get_config("running")) == ["800000", "200000"]
+    filtered = one.get_config("running", filter=("subtree", gates("<gate-enabled/>")))
+    assert "port1" in filtered.data_xml and "port0" not in filtered.data_xml and times(filtered) == []
+    assert ">up</" in one.get().data_xml
+
+    with one.locked("candidate"):
+        one.edit_config(target="candidate", config=windows(600_000))
+        assert times(one.get_config("candidate")) == ["600000", "400000"]
+        assert times(one.get_config("running")) == ["800000", "200000"]
+        assert times(two.get_config("candidate")) == ["800000", "200000"]
+        one.validate("candidate")
+        two.lock("running")
+        refused("lock-denied", lambda: one.lock("running"), two.session_id)
+        refused("in-use", one.commit, two.session_id)
+        two.unlock("running")
+        one.commit()
+    assert times(two.get_config("running")) == ["600000", "400000"]
+
+    # Who began before another one's commit does not undo it unawares.
+    change = windows(700_000)
+    one.edit_config(target="candidate", config=change)
+    two.edit_config(target="candidate", config=change)
+    two.commit()
+    refused("operation-failed", one.commit, "changed by somebody else")
+    one.discard_changes()
+
+    edit = one.edit_config
+    states = config("<admin-gate-states>256</admin-gate-states>")
+    refused("invalid-value", lambda: edit(target="candidate", config=states), "255", "port1")
+    refused("unknown-element", lambda: edit(target="candidate", config=config("<no-such-leaf/>")), "no-such-leaf")
+    shut = config("<gate-enabled>false</gate-enabled>")
+    refused("operation-not-supported", lambda: edit(target="candidate", config=shut), "port1")
+    refused("operation-not-supported", lambda: edit(target="running", config=config("")))
+    refused("operation-not-supported", lambda: one.delete_config("candidate"))
+    assert times(one.get_config("candidate")) == ["700000", "300000"], "what was refused changed nothing"
+
+    two.lock("running")
+    one.kill_session(two.session_id)
+    until("the other session's end", lambda: may_lock(one))
+    one.unlock("running")
+
+print("done")
