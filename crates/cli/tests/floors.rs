@@ -17,6 +17,7 @@ const ARROW: &str = "ontick-arrow";
 const RT: &str = "ontick-rt";
 const RECORD: &str = "ontick-record";
 const UNDO: &str = "ontick-undo";
+const BPF: &str = "ontick-bpf";
 const ETHTOOL: &str = "ontick-ethtool";
 const GPIO: &str = "ontick-gpio";
 const MACHINE: &str = "ontick-machine";
@@ -33,13 +34,14 @@ const CLI: &str = "ontick";
 const C: &str = "ontick-c";
 const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 22] = [
+const HOUSE: [Wing; 23] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: ARROW, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS] },
     Wing { name: RECORD, floor: 1, may_use: &[UNITS] },
     Wing { name: UNDO, floor: 1, may_use: &[] },
+    Wing { name: BPF, floor: 1, may_use: &[] },
     Wing { name: ETHTOOL, floor: 1, may_use: &[] },
     Wing { name: TSN, floor: 1, may_use: &[UNITS] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
@@ -48,7 +50,7 @@ const HOUSE: [Wing; 22] = [
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, UNDO, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
-    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, ETHTOOL, TSN] },
+    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, ETHTOOL, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
     Wing { name: NETWORK, floor: 4, may_use: &[UNITS, RT, RECORD, TSN, SWITCH] },
     Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, ACQUIRE, REPORT] },

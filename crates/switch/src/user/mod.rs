@@ -1,7 +1,6 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
 mod bpf;
-mod btf;
 #[cfg(test)]
 mod conformance;
 pub mod core;

@@ -6,12 +6,13 @@
 
 use std::io;
 
-use crate::user::bpf::{Attached, Instruction, Purpose, XdpMode, instruction, load};
+use ontick_bpf::instruction::{EXIT, SET};
+use ontick_bpf::{Instruction, instruction};
+
+use crate::user::bpf::{Attached, Purpose, XdpMode, load};
 
 /// Has single frames come in from now on.
 pub fn keep_whole(index: u32) -> io::Result<Attached> {
-    const SET: u8 = 0xb7;
-    const EXIT: u8 = 0x95;
     const PASS: i32 = 2;
     let program: [Instruction; 2] = [instruction(SET, 0, 0, 0, PASS), instruction(EXIT, 0, 0, 0, 0)];
     // Without the promise to take long frames, some MTUs are refused; before Linux 5.18 nobody made it.

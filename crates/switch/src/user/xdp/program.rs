@@ -4,8 +4,13 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use crate::user::bpf::{Attached, Instruction, Purpose, XdpMode, bpf, bpf_fd, instruction, load};
-use crate::user::btf;
+use ontick_bpf::instruction::{
+    ADD, AND, CALL, EXIT, FUNCTION, JUMP, JUMP_IF_GREATER, JUMP_UNLESS_EQUAL, LOAD_16, LOAD_32, LOAD_IMMEDIATE_64, MAP,
+    MOVE, SET, STACK, STORE_16, STORE_32, STORE_VALUE_32, TO_BIG_ENDIAN,
+};
+use ontick_bpf::{Instruction, bpf, bpf_fd, btf, instruction};
+
+use crate::user::bpf::{Attached, Purpose, XdpMode, load};
 
 /// The sockets of the queues, for the program to look up.
 #[derive(Debug)]
@@ -61,26 +66,6 @@ pub fn redirect_with_tags(sockets: &Sockets, index: u32) -> io::Result<Attached>
     Attached::attach(&load(&program(sockets.0.as_fd(), Some(tag)), purpose)?, index, XdpMode::Driver)
 }
 
-const LOAD_32: u8 = 0x61;
-const LOAD_16: u8 = 0x69;
-const LOAD_IMMEDIATE_64: u8 = 0x18;
-const STORE_32: u8 = 0x63;
-const STORE_16: u8 = 0x6b;
-const STORE_VALUE_32: u8 = 0x62;
-const MOVE: u8 = 0xbf;
-const SET: u8 = 0xb7;
-const ADD: u8 = 0x07;
-const AND: u8 = 0x57;
-const TO_BIG_ENDIAN: u8 = 0xdc;
-const JUMP: u8 = 0x05;
-const JUMP_IF_GREATER: u8 = 0x2d;
-const JUMP_UNLESS_EQUAL: u8 = 0x55;
-const CALL: u8 = 0x85;
-const EXIT: u8 = 0x95;
-/// That the value is a map's descriptor.
-const MAP: u8 = 1;
-/// That the value is a function of the kernel.
-const FUNCTION: u8 = 2;
 const ADJUST_HEAD: i32 = 44;
 const REDIRECT_MAP: i32 = 51;
 const DROP: i32 = 1;
@@ -89,8 +74,6 @@ const PASS: i32 = 2;
 const DATA: i16 = 0;
 const DATA_END: i16 = 4;
 const QUEUE: i16 = 16;
-/// The frame pointer.
-const STACK: u8 = 10;
 
 /// The program; `tag` is the number of the function that tells a frame's VLAN tag.
 fn program(sockets: BorrowedFd<'_>, tag: Option<u32>) -> Vec<Instruction> {
