@@ -4,7 +4,9 @@
 
 pub mod btf;
 pub mod instruction;
+pub mod map;
 mod program;
+pub mod ring;
 mod sys;
 
 pub use instruction::{Instruction, instruction};

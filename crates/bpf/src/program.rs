@@ -17,6 +17,8 @@ pub struct Program {
     pub interface: u32,
     /// `enum bpf_attach_type`, where the kind wants to know before it is attached.
     pub attach_type: u32,
+    /// To which of the kernel's types it will be attached, by [`crate::btf::Types`]; 0 for none.
+    pub attach_to: u32,
 }
 
 impl Program {
@@ -36,6 +38,8 @@ impl Program {
             name: [u8; 16],
             interface: u32,
             attach_type: u32,
+            debug: [u32; 9],
+            attach_to: u32,
         }
         const BPF_PROG_LOAD: u32 = 5;
         let mut load = ProgramLoad {
@@ -51,6 +55,8 @@ impl Program {
             name: [0; 16],
             interface: self.interface,
             attach_type: self.attach_type,
+            debug: [0; 9],
+            attach_to: self.attach_to,
         };
         // SAFETY: the attributes of this command; the instructions and the text live through the call.
         unsafe { bpf_fd(BPF_PROG_LOAD, &mut load) }

@@ -47,7 +47,7 @@ const HOUSE: [Wing; 23] = [
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO, ETHTOOL] },
     Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
-    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, UNDO, GPIO, MACHINE, RECORD] },
+    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, ETHTOOL, TSN] },

@@ -33,6 +33,8 @@ const FAULTS: [(&str, &[&str]); 17] = [
     ("policy", &["policy", "timer-slack"]),
     ("highest-priority", &["highest-priority"]),
 ];
+/// What is said where programs of bpf(2) may not be used.
+const BY_PERF_ALONE: &str = "all was recorded by perf events";
 /// Programs that are inspected at the same time.
 const AT_ONCE: usize = 3;
 
@@ -222,6 +224,40 @@ fn a_program_that_runs_is_inspected_by_its_number_and_goes_on() {
     assert!(runs(program.0.id() as i32));
 }
 
+/// Programs of bpf(2) need the kernel's types, which are hidden from the second.
+#[test]
+fn perf_events_alone_tell_the_same_as_programs_of_bpf() {
+    let Some(bench) = Bench::new(&[]) else { return };
+    if !has("unshare") {
+        return;
+    }
+    let _alone = alone_on_this_machine();
+    let program = bench.alone(&["lock"]);
+    let pid = program.0.id().to_string();
+    let words = ["inspect", "--after", "300ms", "--duration", "1500ms", "--json", &pid];
+    let by_programs = document(&run(&words));
+    if notes(&by_programs).contains(BY_PERF_ALONE) {
+        return ontick_skip::skipped!("no programs of bpf(2): {}", notes(&by_programs));
+    }
+    let hide = "set -e; mount -t tmpfs none /sys/kernel/btf; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hide, "sh", env!("CARGO_BIN_EXE_ontick")]).args(words);
+    let by_perf = document(&command.output().unwrap());
+    assert!(notes(&by_perf).contains(BY_PERF_ALONE), "{by_perf:#}");
+    let of = |document: &Value| {
+        let lock = problem(document, "lock");
+        let calls = document["threads"][0]["calls"].as_array().unwrap().iter();
+        let mut calls: Vec<String> = calls.map(|call| call["name"].to_string()).collect();
+        calls.sort();
+        let waits = document["threads"][0]["waits"].as_u64().unwrap();
+        assert!(waits > 100 && lock["count"].as_u64().unwrap() > 3, "{document:#}");
+        // After a semicolon, how long the holder was kept from its CPU, if it was.
+        let holder = lock["observed"].as_str().unwrap().split(';').next().unwrap().to_owned();
+        (ids(document), holder, lock["places"][0]["caller"].clone(), calls)
+    };
+    assert_eq!(of(&by_programs), of(&by_perf));
+}
+
 #[test]
 fn the_end_of_a_program_is_no_fault_of_its_loop() {
     let Some(bench) = Bench::new(&[]) else { return };
@@ -316,11 +352,33 @@ fn nothing_is_left_when_it_is_killed() {
         program = children.split_whitespace().next().and_then(|child| child.parse::<i32>().ok());
         let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         let links = files.filter_map(|file| fs::read_link(file.path()).ok());
-        program.is_some() && links.filter(|link| link.to_string_lossy() == "anon_inode:[perf_event]").count() > 3
+        program.is_some() && links.filter(|link| link.to_string_lossy() == "anon_inode:[perf_event]").count() > 1
     });
+    let programs = links_of_programs(pid);
+    assert!(programs.iter().all(|link| is_attached(*link)), "{programs:?}");
     assert_eq!(tracing.of(pid), None, "no instance is made");
     send(pid, Signal::KILL);
     let _ = killed.0.wait();
     let program = program.unwrap();
     wait_until("the program's end", || !runs(program));
+    wait_until("the end of programs of bpf(2)", || !programs.iter().any(|link| is_attached(*link)));
+}
+
+/// By what a process keeps programs of bpf(2) attached, by the kernel's numbers.
+fn links_of_programs(pid: u32) -> Vec<u32> {
+    let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).into_iter().flatten().flatten();
+    let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    let number = |text: String| text.lines().find_map(|line| line.strip_prefix("link_id:")?.trim().parse().ok());
+    texts.filter_map(number).collect()
+}
+
+/// Whether the kernel still has it.
+fn is_attached(link: u32) -> bool {
+    const BPF_LINK_GET_FD_BY_ID: u32 = 30;
+    let mut attributes = [link, 0, 0];
+    // SAFETY: the attributes of this command, of which the first is the number.
+    let fd =
+        unsafe { libc::syscall(libc::SYS_bpf, BPF_LINK_GET_FD_BY_ID, &raw mut attributes, size_of_val(&attributes)) };
+    // SAFETY: a new descriptor that is nobody else's.
+    fd >= 0 && unsafe { libc::close(fd as i32) } == 0
 }

@@ -3,6 +3,7 @@
 //! A thread's events count from some time after it was first observed, or after it changed its policy. If it ends
 //! meanwhile, what it did after its last wait does not count either: a loop is what lies between waits.
 
+mod bpf;
 mod calls;
 mod document;
 mod durations;
@@ -12,6 +13,7 @@ mod fault_cost;
 mod inspected;
 mod perf;
 mod program;
+mod recorder;
 mod rules;
 mod session;
 pub mod symbols;

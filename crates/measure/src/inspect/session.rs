@@ -12,9 +12,10 @@ use super::calls::{OpenFile, takes_file};
 use super::event::{Event, Kind, Waker};
 use super::inspected::Inspected;
 use super::perf::records::{Body, Record};
-use super::perf::{Recorder, Trace, Traced, Tracepoints, is_refusal};
+use super::perf::{Trace, Traced, Tracepoints, is_refusal};
 use super::program::threads::{numbers, process_of};
 use super::program::{ThreadState, files, memory};
+use super::recorder::Recorder;
 use super::symbols::{PlaceId, Symbols, UserStack};
 use super::{Error, Options, Select, document, fault_cost, rules};
 use crate::avoid_cpu::AvoidCpu;
@@ -183,6 +184,9 @@ impl<'o> Session<'o> {
                 self.note(format!("the kernel's events may not be recorded ({error}): {WITHOUT_CALLS}"));
             }
         }
+        if let Some(error) = self.recorder.refused() {
+            self.note(format!("no programs of bpf(2) ({error}): {BY_PERF_ALONE}"));
+        }
     }
 
     fn meet(&mut self, state: ThreadState, full: bool, now_ns: u64) {
@@ -228,7 +232,7 @@ impl<'o> Session<'o> {
         }
         self.recorder.take(&mut buffer, |record| traced.push(record));
         self.buffer = buffer;
-        let mut names = Names { pid: self.pid, files: HashMap::new(), wakers: HashMap::new() };
+        let mut names = Names { pid: self.pid, files: HashMap::new(), wakers: HashMap::new(), unsure: false };
         for (record, trace) in traced {
             if let Body::Lost(count) = record.body {
                 self.lost += count;
@@ -238,6 +242,9 @@ impl<'o> Session<'o> {
                 self.became_another(record.at_ns);
             }
             self.waiting.extend(events(record, trace, &self.tracepoints, &mut self.symbols, &mut names));
+        }
+        if names.unsure {
+            self.recorder.see_wakers_in_full();
         }
         self.waiting.sort_by_key(|event| event.at_ns);
         let ready = self.waiting.partition_point(|event| event.at_ns < until_ns);
@@ -350,6 +357,7 @@ impl<'o> Session<'o> {
 }
 
 const WITHOUT_CALLS: &str = "system calls, locks and signals were not seen";
+const BY_PERF_ALONE: &str = "all was recorded by perf events, which delay the program more";
 const PROC_ALONE: &str = "what /proc says is all there is";
 
 fn round_ms(ns: u64) -> u64 {
@@ -365,6 +373,8 @@ struct Names {
     pid: i32,
     files: HashMap<u64, Option<OpenFile>>,
     wakers: HashMap<i32, Option<ThreadState>>,
+    /// A thread of interrupts may have been interrupted, or have woken somebody up itself.
+    unsure: bool,
 }
 
 impl Names {
@@ -379,6 +389,16 @@ impl Names {
             None => ("a thread that ended".into(), "unknown".into(), 0),
         };
         Waker { tid, name, policy, priority, interrupt }
+    }
+
+    /// One of which is known only that it was at work. With none at work it was an interrupt. It may have been one with
+    /// another thread at work too; that matters to no rule but the one about threads of interrupts.
+    fn waker_by_programs(&mut self, tid: i32) -> Waker {
+        let mut waker = self.waker(tid, tid == 0);
+        if rules::is_interrupt_thread(&waker.name) {
+            (waker.interrupt, self.unsure) = (true, true);
+        }
+        waker
     }
 }
 
@@ -414,6 +434,8 @@ fn event(
     let Record { at_ns, mut tid, cpu, body } = record;
     let kind = match (body, trace) {
         (Body::In, _) => Kind::In,
+        (Body::Returned { result }, _) => Kind::Exit { result },
+        (Body::Woken { waker }, _) => Kind::Woken(names.waker_by_programs(waker)),
         (Body::Out { preempted }, _) => Kind::Out { preempted },
         (Body::Ended, _) => Kind::Ended,
         (Body::Name { exec: true }, _) => Kind::Exec,
@@ -465,4 +487,19 @@ fn entered(raw: &[u8]) -> Option<(i64, [u64; 6])> {
     let mut arguments = [0; 6];
     arguments.iter_mut().zip(words).for_each(|(argument, word)| *argument = word);
     Some((number, arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_at_work_is_doubted_where_it_does_the_work_of_interrupts() {
+        let mut names = Names { pid: 1, files: HashMap::new(), wakers: HashMap::new(), unsure: false };
+        for (tid, name) in [(50, "logger"), (51, "ksoftirqd/0")] {
+            names.wakers.insert(tid, Some(ThreadState { tid, name: name.into(), ..ThreadState::default() }));
+        }
+        let mut by_programs = |tid| (names.waker_by_programs(tid).interrupt, names.unsure);
+        assert_eq!([by_programs(0), by_programs(50), by_programs(51)], [(true, false), (false, false), (true, true)]);
+    }
 }

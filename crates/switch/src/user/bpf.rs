@@ -42,7 +42,7 @@ pub fn load(program: &[Instruction], purpose: Purpose) -> io::Result<OwnedFd> {
     let long = if purpose.long_frames { BPF_F_XDP_HAS_FRAGS } else { 0 };
     let (bound, attach_type) = if purpose.interface.is_some() { (BPF_F_XDP_DEV_BOUND_ONLY, BPF_XDP) } else { (0, 0) };
     let interface = purpose.interface.unwrap_or(0);
-    Program { kind: BPF_PROG_TYPE_XDP, flags: long | bound, interface, attach_type }.load(program)
+    Program { kind: BPF_PROG_TYPE_XDP, flags: long | bound, interface, attach_type, attach_to: 0 }.load(program)
 }
 
 const BPF_XDP: u32 = 37;

@@ -3,11 +3,11 @@
 
 mod abi;
 mod attach;
-mod recorder;
+mod of_cpus;
 pub mod records;
 mod sys;
 mod tracepoints;
 
 pub use attach::{Attached, Traced, is_refusal};
-pub use recorder::Recorder;
+pub use of_cpus::{MOST, OfCpus};
 pub use tracepoints::{Trace, Tracepoints};

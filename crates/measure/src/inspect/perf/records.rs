@@ -35,6 +35,16 @@ pub enum Body {
         /// It would have gone on.
         preempted: bool,
     },
+    /// A system call of the thread ended.
+    Returned {
+        /// What it returned.
+        result: i64,
+    },
+    /// The thread was woken up, by an interrupt or not.
+    Woken {
+        /// While which thread was at work; 0 for none.
+        waker: i32,
+    },
     /// The thread has another name.
     Name {
         /// Because it became another program.

@@ -18,8 +18,13 @@ const RULE: Rule = Rule {
 /// How the kernel names threads that do the work of interrupts.
 const KERNEL: [&str; 4] = ["irq/", "napi/", "ksoftirqd/", "ktimers/"];
 
+/// Whether a thread of this name does the work of interrupts.
+pub fn is_interrupt_thread(name: &str) -> bool {
+    KERNEL.iter().any(|start| name.starts_with(start))
+}
+
 pub fn interrupt_thread(waker: &Waker, thread: &ThreadState) -> Option<Breach> {
-    let kernel = !waker.interrupt && KERNEL.iter().any(|start| waker.name.starts_with(start));
+    let kernel = !waker.interrupt && is_interrupt_thread(&waker.name);
     let above = thread.is_real_time() && waker.priority <= thread.priority;
     // Of ktimers and ksoftirqd there is one for each CPU; the number says nothing.
     (kernel && above).then(|| {

@@ -33,9 +33,10 @@ pub fn lock(ended: &Ended) -> Option<Breach> {
     is_lock.then(|| Breach::new(&RULE, holder(ended)))
 }
 
-/// Who let the waiter go on is who held the lock.
+/// Who let the waiter go on is who held the lock, unless a signal or a timer ended the wait.
 fn holder(ended: &Ended) -> String {
-    let Some(holder) = ended.woken_by.filter(|waker| !waker.interrupt && waker.tid > 0) else {
+    let let_go = ended.call.result == 0;
+    let Some(holder) = ended.woken_by.filter(|waker| let_go && !waker.interrupt && waker.tid > 0) else {
         return "held by a thread that was not seen".into();
     };
     let inverted = holder.priority < ended.thread.priority;
@@ -79,6 +80,9 @@ mod tests {
         assert_eq!(detail(&waker), "held by logger (9, other, of a lower priority: priority inversion)");
         let higher = Waker { policy: "fifo:90".into(), priority: 90, ..waker.clone() };
         assert_eq!(detail(&higher), "held by logger (9, fifo:90)");
-        assert_eq!(detail(&Waker { interrupt: true, ..waker }), "held by a thread that was not seen");
+        assert_eq!(detail(&Waker { interrupt: true, ..waker.clone() }), "held by a thread that was not seen");
+        let interrupted = Call { result: -4, ..call.clone() };
+        let sender = lock(&Ended { woken_by: Some(&waker), ..ended(&interrupted) }).unwrap();
+        assert_eq!(sender.detail, "held by a thread that was not seen", "a signal ended the wait");
     }
 }

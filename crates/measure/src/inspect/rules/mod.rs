@@ -24,6 +24,7 @@ use super::event::Waker;
 use super::program::ThreadState;
 use super::symbols::Location;
 use super::thread::Happening;
+pub use interrupt_thread::is_interrupt_thread;
 pub use memory_lock::memory_lock;
 pub use policy::policy;
 pub use remote_memory::remote_memory;

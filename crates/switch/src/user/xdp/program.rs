@@ -4,11 +4,12 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use ontick_bpf::btf::Types;
 use ontick_bpf::instruction::{
     ADD, AND, CALL, EXIT, FUNCTION, JUMP, JUMP_IF_GREATER, JUMP_UNLESS_EQUAL, LOAD_16, LOAD_32, LOAD_IMMEDIATE_64, MAP,
     MOVE, SET, STACK, STORE_16, STORE_32, STORE_VALUE_32, TO_BIG_ENDIAN,
 };
-use ontick_bpf::{Instruction, bpf, bpf_fd, btf, instruction};
+use ontick_bpf::{Instruction, bpf, instruction, map};
 
 use crate::user::bpf::{Attached, Purpose, XdpMode, load};
 
@@ -19,18 +20,8 @@ pub struct Sockets(OwnedFd);
 impl Sockets {
     /// For so many queues.
     pub fn new(queues: u32) -> io::Result<Self> {
-        #[repr(C)]
-        struct MapCreate {
-            kind: u32,
-            key_size: u32,
-            value_size: u32,
-            max_entries: u32,
-        }
-        const BPF_MAP_CREATE: u32 = 0;
         const BPF_MAP_TYPE_XSKMAP: u32 = 17;
-        let mut map = MapCreate { kind: BPF_MAP_TYPE_XSKMAP, key_size: 4, value_size: 4, max_entries: queues };
-        // SAFETY: the attributes of this command, without pointers.
-        unsafe { bpf_fd(BPF_MAP_CREATE, &mut map) }.map(Self)
+        map::create(BPF_MAP_TYPE_XSKMAP, 4, 4, queues).map(Self)
     }
 
     /// Frames of this queue go to this socket.
@@ -59,7 +50,7 @@ pub fn redirect(sockets: &Sockets, index: u32, mode: XdpMode) -> io::Result<Atta
 
 /// The same in the driver, and puts each frame's VLAN tag back that the kernel keeps beside it (Linux 6.8).
 pub fn redirect_with_tags(sockets: &Sockets, index: u32) -> io::Result<Attached> {
-    let Some(tag) = btf::function("bpf_xdp_metadata_rx_vlan_tag")? else {
+    let Some(tag) = Types::of_the_kernel()?.function("bpf_xdp_metadata_rx_vlan_tag") else {
         return Err(io::ErrorKind::Unsupported.into());
     };
     let purpose = Purpose { interface: Some(index), ..Purpose::default() };

@@ -6,7 +6,6 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
 
 use super::abi;
 use super::attach::{Traced, map, take};
@@ -14,59 +13,36 @@ use super::sys::{self, Ring, Scope};
 use super::tracepoints::{Trace, Tracepoints};
 
 /// Threads that a filter names, at most: the kernel takes a page of text.
-const MOST: usize = 96;
+pub const MOST: usize = 96;
 /// The rings of all CPUs together, and of one, in bytes.
 const ALL_RINGS: usize = 128 << 20;
 const RING: usize = 4 << 20;
 
-/// Threads that are not inspected come and go: they are taken up this often.
-const OTHERS: Duration = Duration::from_secs(1);
-
-/// Records events of some threads, until it is dropped. Nothing of it outlives the process.
+/// Events of some threads, recorded until this is dropped.
 #[derive(Default)]
-pub struct Recorder {
-    cpus: Vec<OfCpu>,
-    inspected: Vec<i32>,
-    all: Vec<i32>,
-    since: Option<Instant>,
-    /// What was recorded of the threads before.
-    left: Vec<Traced>,
-}
+pub struct OfCpus(Vec<OfCpu>);
 
-impl Recorder {
-    /// Records the events of `inspected` from now on, and the context switches of all. Whether there is a gap in what
-    /// is recorded: an event has one filter all its life, so that there are new ones for other threads.
-    pub fn follow(
-        &mut self,
+impl OfCpus {
+    /// Records these events of `inspected`, and the context switches of all.
+    pub fn open(
+        traces: &[Trace],
         inspected: &[i32],
         all: &[i32],
         cpus: &[u32],
         tracepoints: &Tracepoints,
-    ) -> io::Result<bool> {
-        let (inspected, all) = (&inspected[..inspected.len().min(MOST)], &all[..all.len().min(MOST)]);
-        let others = self.all != all && self.since.is_none_or(|since| since.elapsed() > OTHERS);
-        if inspected.is_empty() || self.inspected == inspected && !others {
-            return Ok(false);
-        }
-        let mut left = std::mem::take(&mut self.left);
-        self.take(&mut Vec::new(), |traced| left.push(traced));
-        self.left = left;
-        self.cpus.clear();
-        let filters: Vec<(Trace, CString)> = Trace::OF_CPUS
-            .into_iter()
-            .filter(|trace| tracepoints.format(*trace).is_some())
-            .map(|trace| (trace, filter(trace, inspected, all)))
+    ) -> io::Result<Self> {
+        let filters: Vec<(Trace, CString)> = traces
+            .iter()
+            .filter(|trace| tracepoints.format(**trace).is_some())
+            .map(|trace| (*trace, filter(*trace, inspected, all)))
             .collect();
         let size = RING.min(ALL_RINGS / cpus.len().max(1));
-        self.cpus = cpus.iter().map(|cpu| open(*cpu, &filters, size, tracepoints)).collect::<io::Result<_>>()?;
-        (self.inspected, self.all, self.since) = (inspected.to_vec(), all.to_vec(), Some(Instant::now()));
-        Ok(true)
+        cpus.iter().map(|cpu| open(*cpu, &filters, size, tracepoints)).collect::<io::Result<_>>().map(Self)
     }
 
     /// What was recorded since.
     pub fn take(&mut self, buffer: &mut Vec<u8>, mut found: impl FnMut(Traced)) {
-        self.left.drain(..).for_each(&mut found);
-        for (ring, events) in &mut self.cpus {
+        for (ring, events) in &mut self.0 {
             take(ring, events, buffer, &mut found);
         }
     }
