@@ -52,7 +52,7 @@ const HOUSE: [Wing; 23] = [
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, ETHTOOL, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
-    Wing { name: NETWORK, floor: 4, may_use: &[UNITS, RT, RECORD, TSN, SWITCH] },
+    Wing { name: NETWORK, floor: 4, may_use: &[UNITS, RT, RECORD, UNDO, TSN, SWITCH] },
     Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, ACQUIRE, REPORT] },
     Wing {
         name: CLI,

@@ -98,6 +98,7 @@ fn network() -> Network {
         sync_error_ns: 1_000,
         overhead: Overhead::Wire,
         timing: ontick_tsn::egress::EgressTiming::IDEAL,
+        time: None,
     }
     .timed(DataPlane::User.defaults())
 }

@@ -11,6 +11,7 @@ pub mod fault;
 pub mod frame;
 pub mod namespaces;
 mod passed;
+pub mod ptp;
 pub mod roundtrip;
 pub mod simulation;
 mod switches;

@@ -84,6 +84,7 @@ fn chain(switches: usize, size: u32) -> (Network, Timetable, Schedule) {
         sync_error_ns: 0,
         overhead: Overhead::Wire,
         timing: EgressTiming::IDEAL,
+        time: None,
     };
     (network, Timetable { placed: vec![None] }, schedule)
 }

@@ -60,6 +60,7 @@ mod network_apply;
 mod network_programs;
 mod network_prove;
 mod network_stations;
+mod network_time;
 mod no_worse;
 mod otlp;
 mod plan_options;

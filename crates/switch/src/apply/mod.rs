@@ -13,7 +13,7 @@ mod journal;
 mod network;
 pub(crate) mod openvswitch;
 pub mod port;
-pub(crate) mod quoted;
+pub mod quoted;
 mod sessions;
 mod snapshot;
 mod switch_dir;

@@ -4,7 +4,7 @@
 const LONGEST: usize = 2_000;
 
 /// What `program` said, on one line, without the parts that repeat that it is an error.
-pub(crate) fn quoted(program: &str, said: &str) -> String {
+pub fn quoted(program: &str, said: &str) -> String {
     let plain = |line: &str| {
         let line = line.trim();
         let line = line.strip_prefix("Error: ").unwrap_or(line);

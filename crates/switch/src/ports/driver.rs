@@ -31,7 +31,8 @@ pub struct Stamps {
     pub clock: Option<u32>,
 }
 
-pub(super) fn stamps(port: &str) -> Stamps {
+/// How a port of this name stamps frames; not at all where there is none.
+pub fn stamps(port: &str) -> Stamps {
     // SOF_TIMESTAMPING_… (linux/net_tstamp.h).
     const TX_HARDWARE: u32 = 1;
     const TX_SOFTWARE: u32 = 1 << 1;

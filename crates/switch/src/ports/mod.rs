@@ -14,10 +14,10 @@ use std::time::Duration;
 use ontick_rt::clock::ClockId;
 use serde::Serialize;
 
-pub use driver::{Driver, Stamps};
+pub use driver::{Driver, Stamps, stamps};
 pub use interface::{Interface, all};
 pub use parts::{Options, Parts, Presence};
-pub use ptp::{Ptp, Synchronised};
+pub use ptp::{Ptp, Synchronised, processes};
 pub use tools::{Tool, Tools};
 
 /// The machine that the ports belong to.

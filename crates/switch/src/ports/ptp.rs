@@ -86,7 +86,7 @@ impl Ptp {
 }
 
 /// Names of all processes that can be seen.
-fn processes() -> Vec<String> {
+pub fn processes() -> Vec<String> {
     let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
     let is_process = |name: &std::ffi::OsString| name.to_str().is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     let processes = folders.filter(|folder| is_process(&folder.file_name()));

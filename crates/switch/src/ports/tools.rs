@@ -48,9 +48,11 @@ impl Tools {
         let netfilter = matches!(parts.presence("nftables"), Presence::BuiltIn | Presence::Loaded);
         let asks = |name: &str| netfilter || !OF_NETFILTER.contains(&name);
         let tool = |(name, option): (&'static str, &str)| {
-            let path = find(name)?;
-            let said = asks(name).then(|| said(&path, &[option], Duration::from_secs(5))).flatten();
-            Some((name, Tool { path, version: said.map(|text| version(&text)).unwrap_or_default() }))
+            let tool = match asks(name) {
+                true => Tool::find(name, option)?,
+                false => Tool { path: find(name)?, version: String::new() },
+            };
+            Some((name, tool))
         };
         Self(PROGRAMS.into_iter().filter_map(tool).collect())
     }
@@ -75,6 +77,15 @@ impl Tools {
     /// All that are there.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Tool)> {
         self.0.iter().map(|(name, tool)| (*name, tool))
+    }
+}
+
+impl Tool {
+    /// Looks for a program, in the PATH and where system programs are, and asks it for its version by this option.
+    pub fn find(name: &str, option: &str) -> Option<Self> {
+        let path = find(name)?;
+        let said = said(&path, &[option], Duration::from_secs(5));
+        Some(Self { path, version: said.map(|text| version(&text)).unwrap_or_default() })
     }
 }
 

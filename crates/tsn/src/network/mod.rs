@@ -7,10 +7,12 @@
 mod address;
 mod graph;
 mod json;
+mod names;
 mod outline;
 mod paths;
 mod read;
 pub mod samples;
+mod time;
 mod tree;
 pub mod tsnkit;
 
@@ -22,6 +24,7 @@ pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use paths::{PathSearch, Paths, Tree};
 pub use read::is_meant;
+pub use time::{Profile, TimeSync, Transport};
 
 /// A node, by its place in [`Network::nodes`].
 pub type NodeId = usize;
@@ -48,6 +51,8 @@ pub struct Network {
     pub overhead: Overhead,
     /// How exactly its nodes send, and forward.
     pub timing: EgressTiming,
+    /// How its nodes keep one time, where the file has it.
+    pub time: Option<TimeSync>,
 }
 
 /// A station or a switch.

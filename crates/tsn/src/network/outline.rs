@@ -19,6 +19,8 @@ pub fn schema() -> Value {
 struct Document {
     /// What holds for all.
     network: Option<Head>,
+    /// How nodes keep one time.
+    time: Option<TimeSync>,
     /// Nodes that forward.
     switch: Option<Vec<Named>>,
     /// Nodes that send and receive.
@@ -63,6 +65,45 @@ enum Counted {
     Payload,
 }
 
+/// How nodes keep one time, by PTP.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct TimeSync {
+    /// The profile of PTP.
+    profile: Profile,
+    /// What carries its messages; gPTP is of Ethernet alone.
+    #[schemars(extend("default" = "L2"))]
+    transport: Option<Transport>,
+    /// The domain's number.
+    #[schemars(range(max = 127), extend("default" = 0))]
+    domain: Option<u8>,
+    /// Nodes that are to give the time: the first that is there.
+    grandmaster: Option<OneOrSeveral>,
+    /// Between two Sync messages, a power of two in seconds; 125ms for gptp, 1s for default.
+    sync_interval: Option<Time>,
+    /// Between two Announce messages, a power of two in seconds; 1s for gptp, 2s for default.
+    announce_interval: Option<Time>,
+    /// How far a node's clock may be from the grandmaster's.
+    offset_bound: Option<Time>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Profile {
+    Gptp,
+    Default,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum Transport {
+    L2,
+    #[schemars(rename = "UDPv4")]
+    UdpIpv4,
+}
+
 /// A node.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -104,7 +145,7 @@ struct Stream {
     /// The station that sends.
     from: String,
     /// The stations that receive.
-    to: Listeners,
+    to: OneOrSeveral,
     /// Octets of data in each period.
     #[schemars(range(min = 1, max = 1_500_000))]
     size: u32,
@@ -130,7 +171,7 @@ struct Stream {
 #[derive(JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "only its shape is used")]
-enum Listeners {
+enum OneOrSeveral {
     One(String),
     Several(Vec<String>),
 }
@@ -143,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_schema_has_the_keys_that_are_read() {
-        let text = "[network]\nz9 = 1\n[[switch]]\nz9 = 1\n[[station]]\nz9 = 1\n[[link]]\nz9 = 1\n[[stream]]\nz9 = 1\n";
+        let text = "[network]\nz9 = 1\n[time]\nz9 = 1\n[[switch]]\nz9 = 1\n[[station]]\nz9 = 1\n[[link]]\nz9 = 1\n[[stream]]\nz9 = 1\n";
         let said = super::super::read(text).unwrap_err().in_file("f");
         let of = |title: &str| -> BTreeSet<String> {
             let line = said
@@ -159,6 +200,7 @@ mod tests {
         };
         for (name, title) in [
             ("Head", "[network]"),
+            ("TimeSync", "[time]"),
             ("Named", "[[switch]]"),
             ("Named", "[[station]]"),
             ("Cable", "[[link]]"),

@@ -1,15 +1,15 @@
-//! The file of a network: `[network]`, `[[switch]]`, `[[station]]`, `[[link]]` and `[[stream]]`.
+//! The file of a network: `[network]`, `[time]`, `[[switch]]`, `[[station]]`, `[[link]]` and `[[stream]]`.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::DeValue;
 
-use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, StreamId};
+use super::names::{Names, named, one_or_several};
+use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, StreamId, time};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::{At, Read, Table, parse, text as text_of};
-use crate::config::{Errors, ValueError, suggest, values};
+use crate::config::{Errors, ValueError, values};
 use crate::egress::EgressTiming;
 
 /// More nodes, links or streams than any plan was made for.
@@ -57,9 +57,6 @@ struct Defaults {
     queues: u8,
 }
 
-/// Names of nodes, and where they are declared.
-type Names<'a> = HashMap<&'a str, NodeId>;
-
 pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Reported> {
     let document = parse(text, report)?;
     let mut file = Table::new(document.get_ref(), 0..0, "the file");
@@ -72,6 +69,7 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
             node(table, kind, &mut nodes, &mut names, report);
         }
     }
+    let time = file.table("time", "[time]".into(), report)?.map(|table| time::read(table, &names, report));
     let mut links = Vec::new();
     for table in tables(&mut file, "link", report)? {
         // What is wrong is reported; all of it is wanted.
@@ -87,7 +85,8 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     check_names(&streams, report);
     let spans: Vec<Range<usize>> = streams.iter().map(Spanned::span).collect();
     let streams: Vec<Stream> = streams.into_iter().map(Spanned::into_inner).collect();
-    let network = Network { nodes, links, streams, sync_error_ns, overhead, timing: EgressTiming::IDEAL };
+    let time = time.transpose()?;
+    let network = Network { nodes, links, streams, sync_error_ns, overhead, timing: EgressTiming::IDEAL, time };
     if network.streams.is_empty() && report.errors.is_empty() {
         return Err(report.error(0..0, "there is no [[stream]]; write one for each that is to be carried"));
     }
@@ -164,15 +163,6 @@ fn check_name(name: &str) -> Result<(), ValueError> {
         )),
         _ => Ok(()),
     }
-}
-
-fn named(value: &At<&str>, names: &Names, report: &mut Report) -> Result<NodeId, Reported> {
-    names.get(value.get_ref()).copied().ok_or_else(|| {
-        // A long list helps nobody.
-        let known: Vec<&str> = names.keys().copied().collect();
-        let hint = suggest::nearest(value.get_ref(), &known);
-        report.error(value.span(), format!("there is no node \"{}\"{hint}", value.get_ref()))
-    })
 }
 
 /// A cable: two links.
@@ -275,35 +265,12 @@ fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Str
 }
 
 fn listeners(table: &mut Table, names: &Names, report: &mut Report) -> Result<Vec<NodeId>, Reported> {
-    let list = match table.get("to").map(|value| (value.span(), value.get_ref())) {
-        // One is often all.
-        Some((span, DeValue::String(one))) => vec![At::new(span, one.as_ref())],
-        Some(_) => {
-            let list = table.list("to", report);
-            let list = table.require("to", "to = [\"screen\"]", list, report)?;
-            let texts: Result<Vec<_>, Reported> =
-                list.get_ref().iter().map(|value| text_of(value, "to", report)).collect();
-            match texts? {
-                none if none.is_empty() => return Err(report.error(list.span(), "a stream has at least one listener")),
-                texts => texts,
-            }
-        }
-        None => {
-            return table.require("to", "to = [\"screen\"]", Ok(None), report);
-        }
-    };
-    let mut listeners = Vec::new();
-    let mut wrong = None;
-    for name in &list {
-        match named(name, names, report) {
-            Ok(node) if listeners.contains(&node) => {
-                wrong = Some(report.error(name.span(), format!("\"{}\" occurs twice", name.get_ref())));
-            }
-            Ok(node) => listeners.push(node),
-            Err(reported) => wrong = Some(reported),
-        }
+    let found = one_or_several(table, "to", names, report);
+    let found = table.require("to", "to = [\"screen\"]", found, report)?;
+    match found.get_ref().is_empty() {
+        true => Err(report.error(found.span(), "a stream has at least one listener")),
+        false => Ok(found.into_inner()),
     }
-    wrong.map_or(Ok(listeners), Err)
 }
 
 fn check_names(streams: &[At<Stream>], report: &mut Report) {

@@ -47,5 +47,6 @@ pub fn ring(switches: usize, streams: usize) -> Network {
         sync_error_ns: 0,
         overhead: Overhead::Wire,
         timing: EgressTiming::IDEAL,
+        time: None,
     }
 }

@@ -205,6 +205,7 @@ pub fn links(text: &str, rates: Option<RateUnit>) -> Result<Network, Errors> {
         sync_error_ns: 0,
         overhead: Overhead::Wire,
         timing: EgressTiming::IDEAL,
+        time: None,
     })
 }
 

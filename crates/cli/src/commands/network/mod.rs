@@ -15,6 +15,7 @@ mod show;
 mod station_flags;
 mod status;
 mod talk;
+mod time;
 mod timing_flags;
 mod validate;
 
@@ -38,6 +39,8 @@ pub enum Network {
     Revert(revert::Revert),
     Talk(talk::Talk),
     Listen(listen::Listen),
+    #[command(subcommand)]
+    Time(time::Time),
 }
 
 impl Network {
@@ -53,6 +56,7 @@ impl Network {
             Network::Revert(revert) => revert.run(),
             Network::Talk(talk) => talk.run(),
             Network::Listen(listen) => listen.run(),
+            Network::Time(time) => time.run(),
         }
     }
 }

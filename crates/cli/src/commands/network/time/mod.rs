@@ -1,0 +1,28 @@
+//! `ontick network time …`
+
+mod config;
+mod node_flag;
+mod run;
+mod shown;
+
+use clap::Subcommand;
+
+use crate::failure::{Failure, Outcome};
+
+/// Keep one time on the nodes of a network, by PTP (linuxptp).
+///
+/// The network's file says how, in its section [time].
+#[derive(Subcommand)]
+pub enum Time {
+    Config(config::Config),
+    Run(run::Run),
+}
+
+impl Time {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        match self {
+            Time::Config(config) => config.run(),
+            Time::Run(run) => run.run(),
+        }
+    }
+}

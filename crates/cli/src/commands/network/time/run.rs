@@ -1,0 +1,161 @@
+//! `ontick network time run`
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use ontick_network::ptp::{ClientError, Linuxptp, Node, Observation, SocketDir, Stamping, Watch, clock_programs};
+
+use super::node_flag::NodeFlag;
+use super::shown::{Form, Shown};
+use crate::commands::switch::target_flags::needs_root;
+use crate::failure::{Failure, Outcome};
+use crate::{flags, stop, terminal};
+
+/// Between two lines.
+const LINE: Duration = Duration::from_secs(1);
+/// ptp4l answers in microseconds; on a machine with other work it may take longer.
+const ANSWER: Duration = Duration::from_millis(500);
+/// For so long it may not answer before that is reported.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long it sleeps before it looks around.
+const WAIT: Duration = Duration::from_millis(50);
+/// Programs that follow other networks' time: beside the first grandmaster, they are where its time is from.
+const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd-timesyn"];
+
+/// Keep a node in time, and watch how well.
+///
+/// Runs ptp4l, and phc2sys where network cards have clocks, which end with this command. Prints the node's role, its offset
+/// from the grandmaster and the delay of the way each second, and what happens: a grandmaster that is lost, comes back,
+/// is another one or one too many.
+///
+/// Exit status: 0 it had the network's time throughout, and all offsets were within `offset-bound`; 1 not, or never; 2 it
+/// could not run.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  sudo ontick network time run network.toml --node s1\n  sudo ontick network time run network.toml --node camera --free-running --duration 1m"
+)]
+pub struct Run {
+    #[command(flatten)]
+    node: NodeFlag,
+    /// Measure only: no clock of this machine is set or slewed
+    #[arg(long)]
+    free_running: bool,
+    /// How long [default: until Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = flags::duration)]
+    duration: Option<u64>,
+    /// Print JSON: a document on each line
+    #[arg(long)]
+    json: bool,
+    /// The folder for ptp4l's sockets
+    #[arg(long, value_name = "DIR", hide = true)]
+    sockets: Option<PathBuf>,
+}
+
+impl Run {
+    pub fn run(self) -> Result<Outcome, Failure> {
+        needs_root("network time run")?;
+        let node = self.node.find()?;
+        let stamping = self.node.stamping_here(&node)?;
+        if !self.free_running {
+            refuse_other_programs(&node)?;
+        }
+        let socket = SocketDir::new(self.sockets.as_deref()).socket(&node.name)?;
+        let stop = stop::on_signal()?;
+        let mut linuxptp = Linuxptp::start(&node, &stamping, self.free_running, &socket)?;
+        terminal::say(&self.head(&node, &stamping));
+        let began = Instant::now();
+        let mut watch = Watch::new(&node, self.free_running, 0);
+        let shown = Shown::new(&node, if self.json { Form::Json } else { Form::Text });
+        let ended = self.watch(&node, &mut linuxptp, &mut watch, &shown, began, &stop);
+        let summary = watch.finish(ns(began.elapsed()));
+        shown.summary(summary, began.elapsed(), self.free_running)?;
+        ended?;
+        let kept = summary.first_time_ns.is_some() && summary.without_master_ns == 0 && summary.losses == 0;
+        Ok(if kept && summary.beyond_bound == 0 { Outcome::Met } else { Outcome::NotMet })
+    }
+
+    fn head(&self, node: &Node, stamping: &Stamping) -> String {
+        let by = match stamping {
+            Stamping::Hardware(_) => "frames are stamped by hardware",
+            Stamping::Software(_) => "frames are stamped by software",
+        };
+        let set = if self.free_running { "; no clock is set (--free-running)" } else { "" };
+        let (name, interfaces) = (&node.name, node.interfaces.join(", "));
+        format!("ontick: node {name} takes part in PTP at {interfaces}; {by}{set} (Ctrl-C ends it)")
+    }
+
+    fn watch(
+        &self,
+        node: &Node,
+        linuxptp: &mut Linuxptp,
+        watch: &mut Watch,
+        shown: &Shown,
+        began: Instant,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let until = self.duration.map(|ns| began + Duration::from_nanos(ns));
+        let interval = sync_interval(node);
+        let (mut next, mut next_line) = (began, began + LINE);
+        let (mut last, mut answered, mut silent): (Option<Observation>, _, _) = (None, began, false);
+        while !stop.load(Relaxed) && until.is_none_or(|until| Instant::now() < until) {
+            linuxptp.check()?;
+            match linuxptp.client().observe(ANSWER) {
+                Ok(seen) => {
+                    if std::mem::take(&mut silent) {
+                        shown.answers(began.elapsed(), answered.elapsed())?;
+                    }
+                    answered = Instant::now();
+                    let at = began.elapsed();
+                    let events = watch.update(ns(at), &seen);
+                    events.iter().try_for_each(|event| shown.event(at, event))?;
+                    last = Some(seen);
+                }
+                Err(ClientError::Silent) if answered.elapsed() > SILENCE && !silent => {
+                    silent = true;
+                    shown.silent(began.elapsed())?;
+                }
+                Err(ClientError::Silent) => {}
+                Err(other) => {
+                    // Its end is the better reason for a socket that fails.
+                    linuxptp.check()?;
+                    return Err(other.into());
+                }
+            }
+            if Instant::now() >= next_line {
+                next_line += LINE;
+                if let Some(seen) = last.as_ref().filter(|_| !silent) {
+                    shown.line(began.elapsed(), watch, seen)?;
+                }
+            }
+            next = (next + interval).max(Instant::now());
+            while Instant::now() < next.min(until.unwrap_or(next)) && !stop.load(Relaxed) {
+                std::thread::sleep(next.saturating_duration_since(Instant::now()).min(WAIT));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As often as there is something new, within reason.
+fn sync_interval(node: &Node) -> Duration {
+    let seconds = 2f64.powi(node.time.log_sync_interval.into());
+    Duration::from_secs_f64(seconds.clamp(1.0 / 32.0, 1.0))
+}
+
+/// Two programs that set one clock each undo what the other one does.
+fn refuse_other_programs(node: &Node) -> Result<(), Failure> {
+    let may_run = |name: &String| node.is_first_grandmaster() && OF_OTHERS.contains(&name.as_str());
+    let running = clock_programs();
+    match running.iter().find(|name| !may_run(name)) {
+        None => Ok(()),
+        Some(name) => Err(Failure::new(format!(
+            "{name} runs on this machine and sets its clock, too: stop it first, or only measure (--free-running)"
+        ))),
+    }
+}
+
+fn ns(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}

@@ -1,0 +1,238 @@
+//! What `ontick network time run` prints: a line each second, one for each event, and what it came to.
+
+use std::time::Duration;
+
+use ontick_network::ptp::{Event, Node, Observation, Role, Spread, Summary, Watch};
+use ontick_units::{exact, show};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// For whom it is.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Form {
+    Text,
+    Json,
+}
+
+/// Prints.
+pub struct Shown {
+    form: Form,
+    interfaces: Vec<String>,
+    bound_ns: Option<u64>,
+}
+
+impl Shown {
+    pub fn new(node: &Node, form: Form) -> Self {
+        Self { form, interfaces: node.interfaces.clone(), bound_ns: node.time.offset_bound_ns }
+    }
+
+    /// How it is now.
+    pub fn line(&self, at: Duration, watch: &Watch, seen: &Observation) -> Result<(), Failure> {
+        if self.form == Form::Json {
+            let ports: Vec<Value> = seen
+                .ports
+                .iter()
+                .map(|port| json!({ "interface": self.interface(port.number), "state": port.state.name() }))
+                .collect();
+            return self.document(json!({
+                "kind": "state",
+                "at_ns": at.as_nanos() as u64,
+                "role": role_name(watch.role()),
+                "grandmaster": seen.grandmaster.to_string(),
+                "offset_ns": watch.offset_ns(),
+                "path_delay_ns": seen.path_delay_ns,
+                "steps_removed": seen.steps_removed,
+                "ports": ports,
+            }));
+        }
+        let what = match watch.role() {
+            Role::Grandmaster => "grandmaster".into(),
+            Role::Follower { grandmaster, port } => {
+                let offset = watch.offset_ns().map_or("unknown".into(), signed);
+                let delay = seen.path_delay_ns.map_or("unknown".into(), signed);
+                format!("offset {offset:>8}  path delay {delay:>8}  {grandmaster} by {}", self.interface(port))
+            }
+            Role::Unsynchronized => {
+                let states = seen.ports.iter().map(|port| port.state.name()).collect::<Vec<_>>().join(", ");
+                format!("no master ({states})")
+            }
+        };
+        self.text(at, &what)
+    }
+
+    /// Something happened.
+    pub fn event(&self, at: Duration, event: &Event) -> Result<(), Failure> {
+        let (name, text) = self.sentence(event);
+        self.happened(at, name, &text)
+    }
+
+    /// ptp4l runs and does not answer.
+    pub fn silent(&self, at: Duration) -> Result<(), Failure> {
+        self.happened(at, "silent", "ptp4l does not answer")
+    }
+
+    /// It answers again.
+    pub fn answers(&self, at: Duration, after: Duration) -> Result<(), Failure> {
+        self.happened(at, "answers", &format!("ptp4l answers again, after {}", show(after.as_nanos() as u64)))
+    }
+
+    /// What it came to.
+    pub fn summary(&self, summary: &Summary, took: Duration, free_running: bool) -> Result<(), Failure> {
+        // Two nodes may be off to either side.
+        let sync_error_ns = summary.offsets.quantile(1.0).filter(|_| !free_running).map(|ns| 2 * ns);
+        if self.form == Form::Json {
+            return self.document(json!({
+                "kind": "summary",
+                "took_ns": took.as_nanos() as u64,
+                "offset_ns": spread(&summary.offsets),
+                "path_delay_ns": spread(&summary.path_delays),
+                "beyond_bound": summary.beyond_bound,
+                "first_time_ns": summary.first_time_ns,
+                "without_master_ns": summary.without_master_ns,
+                "losses": summary.losses,
+                "role_changes": summary.role_changes,
+                "sync_error_ns": sync_error_ns,
+            }));
+        }
+        let mut text = String::new();
+        let mut row = |name: &str, value: String| text += &format!("{name:<16} {value}\n");
+        for (name, spread) in [("offset", &summary.offsets), ("path delay", &summary.path_delays)] {
+            row(name, described(spread));
+        }
+        if let Some(bound_ns) = self.bound_ns {
+            row(
+                "beyond bound",
+                format!(
+                    "{} of {} (offset-bound = \"{}\")",
+                    summary.beyond_bound,
+                    summary.offsets.count(),
+                    exact(bound_ns)
+                ),
+            );
+        }
+        row(
+            "without a master",
+            match summary.first_time_ns {
+                None => "all the time".into(),
+                Some(first_ns) => format!(
+                    "{}, lost {}; the first after {}",
+                    show(summary.without_master_ns),
+                    match summary.losses {
+                        0 => "never".into(),
+                        1 => "once".into(),
+                        n => format!("{n} times"),
+                    },
+                    show(first_ns)
+                ),
+            },
+        );
+        row("role changes", summary.role_changes.to_string());
+        if let Some(ns) = sync_error_ns {
+            row("for the planner", format!("sync-error = \"{}\"", exact(ns)));
+        }
+        terminal::print(&format!("\n{text}"))
+    }
+
+    fn sentence(&self, event: &Event) -> (&'static str, String) {
+        match event {
+            Event::Grandmaster { named: true } => ("grandmaster", "this node is the grandmaster".into()),
+            Event::Grandmaster { named: false } => {
+                ("grandmaster", "this node is the grandmaster, as it hears none of those that the file names".into())
+            }
+            Event::Follows { grandmaster, port } => {
+                ("follows", format!("follows the grandmaster {grandmaster} by {}", self.interface(*port)))
+            }
+            Event::Lost { grandmaster } => ("lost", format!("the grandmaster {grandmaster} is lost")),
+            Event::Returned { grandmaster, after_ns } => {
+                ("returned", format!("the grandmaster {grandmaster} is back, after {}", show(*after_ns)))
+            }
+            Event::Changed { from, to, after_ns: 0 } => {
+                ("changed", format!("follows the grandmaster {to} in place of {from}"))
+            }
+            Event::Changed { from, to, after_ns } => (
+                "changed",
+                format!("follows the grandmaster {to} in place of {from}, {} after that was lost", show(*after_ns)),
+            ),
+            Event::TwoGrandmasters { other, priority1 } => (
+                "two-grandmasters",
+                format!(
+                    "two clocks are configured as this grandmaster (priority1 {priority1}): the other one, {other}, is followed"
+                ),
+            ),
+            Event::Unnamed { grandmaster, priority1 } => (
+                "unnamed",
+                format!("the grandmaster {grandmaster} (priority1 {priority1}) is none of those that the file names"),
+            ),
+            Event::BeyondBound { offset_ns } => {
+                let bound = self.bound_ns.map(exact).unwrap_or_default();
+                ("beyond-bound", format!("the offset, {}, is beyond offset-bound = \"{bound}\"", signed(*offset_ns)))
+            }
+            Event::WithinBound { after_ns } => {
+                ("within-bound", format!("the offset is within its bound again, after {}", show(*after_ns)))
+            }
+        }
+    }
+
+    fn happened(&self, at: Duration, name: &str, text: &str) -> Result<(), Failure> {
+        match self.form {
+            Form::Json => self.document(json!({
+                "kind": "event",
+                "at_ns": at.as_nanos() as u64,
+                "event": name,
+                "text": text,
+            })),
+            Form::Text => self.text(at, text),
+        }
+    }
+
+    fn text(&self, at: Duration, text: &str) -> Result<(), Failure> {
+        terminal::print(&format!("{:>8.1}s  {text}\n", at.as_secs_f64()))
+    }
+
+    fn document(&self, document: Value) -> Result<(), Failure> {
+        terminal::print(&format!("{document}\n"))
+    }
+
+    fn interface(&self, port: u16) -> &str {
+        let place = usize::from(port).checked_sub(1);
+        place.and_then(|place| self.interfaces.get(place)).map_or("an unknown port", String::as_str)
+    }
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Grandmaster => "grandmaster",
+        Role::Follower { .. } => "follower",
+        Role::Unsynchronized => "unsynchronized",
+    }
+}
+
+fn signed(ns: i64) -> String {
+    format!("{}{}", if ns < 0 { "-" } else { "" }, show(ns.unsigned_abs()))
+}
+
+fn spread(spread: &Spread) -> Value {
+    let Some((min, max)) = spread.extremes() else { return Value::Null };
+    json!({
+        "min": min,
+        "max": max,
+        "median_magnitude": spread.quantile(0.5),
+        "p99_magnitude": spread.quantile(0.99),
+        "count": spread.count(),
+    })
+}
+
+fn described(spread: &Spread) -> String {
+    let Some((min, max)) = spread.extremes() else { return "not measured".into() };
+    let share = |share| spread.quantile(share).map(show).unwrap_or_default();
+    format!(
+        "{} to {}; without sign: median {}, 99 % {}; {} measured",
+        signed(min),
+        signed(max),
+        share(0.5),
+        share(0.99),
+        spread.count()
+    )
+}

@@ -1,0 +1,26 @@
+//! One time for all nodes of a network, by linuxptp: the files of its programs, the programs as children, and what they
+//! say of the time.
+//!
+//! [`Node`] is what a node's `[time]` comes to, [`Node::ptp4l`] and [`Node::phc2sys`] the files. [`Linuxptp`] runs the
+//! programs. A [`Client`] asks ptp4l, and [`Watch`] makes of its answers what a person wants to know: who gives the time, how
+//! far this node is from it, and when that was lost.
+
+mod client;
+mod configuration;
+mod management;
+mod programs;
+mod role;
+mod socket;
+mod stamping;
+mod summary;
+mod watch;
+
+pub use client::{Client, ClientError, Observation, Offset, PortObservation};
+pub use configuration::{Node, NodeError};
+pub use management::{ClockIdentity, PortState};
+pub use programs::{Linuxptp, ProgramError, clock_programs};
+pub use role::Role;
+pub use socket::{SocketDir, SocketError};
+pub use stamping::{Stamping, StampingError, stamping};
+pub use summary::{Spread, Summary};
+pub use watch::{Event, Watch};
