@@ -34,7 +34,7 @@ const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd-timesyn"];
 /// could not run.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick network time run network.toml --node s1\n  sudo ontick network time run network.toml --node camera --free-running --duration 1m"
+    after_help = "Examples:\n  sudo ontick network time run network.toml --node s1\n  sudo ontick network time run network.toml --node camera --free-running"
 )]
 pub struct Run {
     #[command(flatten)]
