@@ -30,8 +30,8 @@ const OF_THE_SYSTEM: [&str; 13] = [
 ];
 
 /// Crates that the library may be built from.
-const DEPENDENCIES: [&str; 9] =
-    ["csv", "jiff", "ontick-units", "schemars", "serde", "serde_json", "strsim", "thiserror", "toml"];
+const DEPENDENCIES: [&str; 10] =
+    ["csv", "jiff", "ontick-units", "roxmltree", "schemars", "serde", "serde_json", "strsim", "thiserror", "toml"];
 
 /// Lines of code that need an operating system.
 fn faults(text: &str) -> Vec<&str> {
