@@ -102,9 +102,12 @@ impl SearchJournal {
         Ok(journal)
     }
 
-    /// Reads one, whole or cut off.
+    /// Reads one, whole or cut off. An empty one is none: its search was killed as it began.
     pub fn read<B: DeserializeOwned>(path: &Path) -> Result<Kept<B>, SearchJournalError> {
         let bytes = bytes(path)?;
+        if bytes.is_empty() {
+            return Err(SearchJournalError::None(path.into()));
+        }
         let mut kept: Option<Kept<B>> = None;
         for (line, record) in record_log::read(&bytes, |record: &Record<B>| matches!(record, Record::Begin { .. })) {
             match (record, &mut kept) {
@@ -187,6 +190,16 @@ mod tests {
         Done { quartet: Quartet { comparison: Comparison::of(vec![1, 2]), trial_first: true }, blocks: [block; 4] }
     }
 
+    #[test]
+    fn an_empty_journal_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        std::fs::write(&path, "").unwrap();
+        assert!(matches!(SearchJournal::read::<String>(&path), Err(SearchJournalError::None(_))));
+        std::fs::write(&path, "somebody's").unwrap();
+        assert!(matches!(SearchJournal::read::<String>(&path), Err(SearchJournalError::Foreign(_))));
+    }
+
     fn read(path: &Path) -> Kept<String> {
         SearchJournal::read(path).unwrap()
     }
@@ -224,7 +237,7 @@ mod tests {
         let refused = || SearchJournal::read::<String>(&path).unwrap_err().to_string();
         assert!(refused().contains("no search to go on with"));
         for text in
-            ["", "{}\n", "{\"step\":\"end\"}\n", "{\"step\":\"begin\",\"journal\":\"ontick-tune/1\",\"search\":\"\"}\n"]
+            ["{}\n", "{\"step\":\"end\"}\n", "{\"step\":\"begin\",\"journal\":\"ontick-tune/1\",\"search\":\"\"}\n"]
         {
             std::fs::write(&path, text).unwrap();
             assert!(refused().contains("no journal of a search"), "{text}: {}", refused());
