@@ -2,107 +2,78 @@
 
 use std::process::{Command, Output};
 
+use ontick_switch::verify::namespace::Namespace;
+
 use super::{Trial, campaign, succeeds, words};
-use crate::network_apply::{Cell, cell};
-use crate::switch_user::{Bench, bench};
+use crate::network_apply::cell;
+use crate::switch_user::bench;
 
-/// A command about one switch; the one before it, if any, sets it up.
-struct Switch<'a> {
-    bench: &'a Bench,
-    set_up: bool,
-    command: &'static str,
+/// A command about the switches that a namespace has the ports of: `apply`, or `revert` of what was applied.
+struct Switches<'a> {
+    here: &'a Namespace,
+    /// `switch` or `network`.
+    group: &'a str,
+    /// What `apply` has, and what `revert` has.
+    files: [Vec<String>; 2],
+    state: String,
+    settings: &'a dyn Fn() -> String,
+    reverts: bool,
 }
 
-impl Switch<'_> {
-    fn all_words(&self, command: &str) -> Vec<String> {
-        let file = (command == "apply").then(|| self.bench.file());
-        let state = ["--state".to_owned(), self.bench.folder.path().join("state").display().to_string()];
-        words(&["switch", command]).into_iter().chain(file).chain(state).collect()
+impl Switches<'_> {
+    fn command(&self, reverts: bool) -> Vec<String> {
+        let command = words(&[self.group, if reverts { "revert" } else { "apply" }]);
+        [&command[..], &self.files[usize::from(reverts)], &["--state".to_owned(), self.state.clone()]].concat()
     }
 }
 
-impl Trial for Switch<'_> {
+impl Trial for Switches<'_> {
     fn name(&self) -> String {
-        format!("switch {}", self.command)
+        self.words()[..2].join(" ")
     }
 
     fn prepare(&self) {
-        if self.set_up {
-            succeeds(self, &self.all_words("apply")).unwrap();
+        if self.reverts {
+            succeeds(self, &self.command(false)).unwrap();
         }
     }
 
     fn words(&self) -> Vec<String> {
-        self.all_words(self.command)
+        self.command(self.reverts)
     }
 
     fn run(&self, command: &mut Command) -> Output {
-        self.bench.here.within(|| command.output()).unwrap().unwrap()
+        self.here.within(|| command.output()).unwrap().unwrap()
     }
 
     fn go_back(&self) -> Result<(), String> {
-        succeeds(self, &self.all_words("revert"))
+        succeeds(self, &self.command(true))
     }
 
     fn state(&self) -> String {
-        self.bench.settings()
-    }
-}
-
-/// A command about all switches of a network.
-struct Network<'a> {
-    cell: &'a Cell,
-    set_up: bool,
-    command: &'static str,
-}
-
-impl Network<'_> {
-    fn all_words(&self, command: &str) -> Vec<String> {
-        let of = |name: &str| self.cell.folder.path().join(name).display().to_string();
-        let plan = (command == "apply").then(|| of("plan.json"));
-        let words = words(&["network", command]).into_iter().chain([of("network.toml")]).chain(plan);
-        words.chain(["--state".to_owned(), of("state")]).collect()
-    }
-}
-
-impl Trial for Network<'_> {
-    fn name(&self) -> String {
-        format!("network {}", self.command)
-    }
-
-    fn prepare(&self) {
-        if self.set_up {
-            succeeds(self, &self.all_words("apply")).unwrap();
-        }
-    }
-
-    fn words(&self) -> Vec<String> {
-        self.all_words(self.command)
-    }
-
-    fn run(&self, command: &mut Command) -> Output {
-        self.cell.here.within(|| command.output()).unwrap().unwrap()
-    }
-
-    fn go_back(&self) -> Result<(), String> {
-        succeeds(self, &self.all_words("revert"))
-    }
-
-    fn state(&self) -> String {
-        self.cell.settings()
+        (self.settings)()
     }
 }
 
 #[test]
 fn a_switch_killed_at_any_call_goes_or_is_taken_away() {
     let Some(bench) = bench() else { return };
-    campaign(&Switch { bench: &bench, set_up: false, command: "apply" });
-    campaign(&Switch { bench: &bench, set_up: true, command: "revert" });
+    let (state, settings) = (bench.folder.path().join("state").display().to_string(), || bench.settings());
+    for reverts in [false, true] {
+        let files = [vec![bench.file()], Vec::new()];
+        let here = &bench.here;
+        campaign(&Switches { here, group: "switch", files, state: state.clone(), settings: &settings, reverts });
+    }
 }
 
 #[test]
 fn a_networks_switches_killed_at_any_call_go_or_are_taken_away() {
     let Some(cell) = cell() else { return };
-    campaign(&Network { cell: &cell, set_up: false, command: "apply" });
-    campaign(&Network { cell: &cell, set_up: true, command: "revert" });
+    let of = |name: &str| cell.folder.path().join(name).display().to_string();
+    let settings = || cell.settings();
+    for reverts in [false, true] {
+        let files = [vec![of("network.toml"), of("plan.json")], vec![of("network.toml")]];
+        let here = &cell.here;
+        campaign(&Switches { here, group: "network", files, state: of("state"), settings: &settings, reverts });
+    }
 }
