@@ -85,7 +85,7 @@ impl Launch {
 
         let signals = Signals::hold()?;
         let program = command.get_program().to_string_lossy().into_owned();
-        let group = rustix::process::getpgrp().as_raw_nonzero().get();
+        let group = child::process_group();
         let prepare = |command: &mut Command| child::prepare(command, &self, signals.before(), group);
         let keeper = Keeper::start(command, prepare, || self.step_aside()).map_err(|error| {
             let (why, status) = match error.kind() {

@@ -116,6 +116,13 @@ impl Steps {
     }
 }
 
+/// The process group of this process. 0 where its leader is outside this PID namespace, which rustix's type cannot hold;
+/// setpgid(2) then gives the program one of its own.
+pub(super) fn process_group() -> libc::pid_t {
+    // SAFETY: getpgrp has no preconditions.
+    unsafe { libc::getpgrp() }
+}
+
 /// Groups before the user: afterwards they could not be changed.
 pub(super) fn become_user(user: &Account) -> io::Result<()> {
     // SAFETY: the groups are valid for reads; the new process has one thread, so that the C library has no
