@@ -11,7 +11,7 @@ use crate::goals::Goal;
 use crate::page::{Page, Table};
 use crate::show::percent_down;
 use crate::side::Job;
-use crate::switch::unthrottled::Unthrottled;
+use crate::unthrottled::Unthrottled;
 
 use station::{LATE_NS, Sent};
 

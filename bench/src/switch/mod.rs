@@ -6,7 +6,6 @@ mod gates;
 mod lab;
 mod load;
 mod random;
-pub mod unthrottled;
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,9 +16,9 @@ use ontick_switch::user::packet::{DEFAULT_FRAMES, PacketPort, PacketReader, Stam
 use ontick_tsn::model::Socket;
 use ontick_units::show;
 
+use crate::unthrottled::Unthrottled;
 use cables::{Between, FAR, Testbed};
 use load::Passed;
-use unthrottled::Unthrottled;
 
 use crate::goals::Goal;
 use crate::page::{Page, Table};

@@ -10,6 +10,7 @@ use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::timed_section::{SectionCpu, SectionError, TimedSection};
 use ontick_rt::{Phase, phase};
 
+use crate::rest::Demands;
 use crate::ring::{self, Reader};
 use crate::{Channel, Error, Sampler, Source, Trigger, Turn};
 
@@ -90,6 +91,7 @@ impl Acquisition {
         let (writer, reader) = ring::new(ring_samples(&trigger) as usize, channels(&sources).len());
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, begun) = mpsc::channel();
+        let demands = Demands::find(&trigger);
         let timed = {
             let stop = stop.clone();
             move || {
@@ -99,6 +101,7 @@ impl Acquisition {
                     Err(error) => return Err(not_begun(error)),
                 };
                 let sampler = Sampler::new(&trigger, quietest_phase(&trigger), sources, writer)?;
+                let (sampler, _) = sampler.resting_on(demands);
                 let _ = ready.send(section.refused().collect());
                 sample(sampler, &trigger, &stop)
             }

@@ -15,6 +15,7 @@ mod error;
 pub mod format;
 pub mod hub;
 pub mod recording;
+pub mod rest;
 pub mod ring;
 mod sampler;
 pub mod sink;

@@ -1,11 +1,15 @@
 //! The timed side: at every trigger one sample of all sources.
 
+use std::sync::Arc;
+
 use ontick_gpio::{Edges, Line, Name, Request};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::wait::Hybrid;
+use ontick_rt::wait::demand::Counted;
 use ontick_rt::{Cycle, Overrun, Phase};
 use rustix::io::Errno;
 
+use crate::rest::{Demands, Rests};
 use crate::ring::Writer;
 use crate::{Error, Source, Trigger};
 
@@ -69,6 +73,23 @@ impl Sampler {
         };
         let channels = sources.iter().map(|source| source.channels().len()).sum();
         Ok(Self { clockwork, sources, ring, begun: false, number: 0, at_ns: 0, latency_ns: 0, raw: vec![0; channels] })
+    }
+
+    /// Where its periods are too short to sleep in, it rests when another thread wants its CPU, as far as that can be known.
+    /// Call it on the timed thread, which has its CPU.
+    pub fn resting_on(mut self, demands: Demands) -> (Self, Rests) {
+        let Pace::Cycle(cycle) = self.clockwork else { return (self, Rests::EachPeriod) };
+        let counted = match demands.0 {
+            None => Err(Rests::EachPeriod),
+            Some(Ok(kernel)) => Counted::here(&kernel).map_err(Rests::ByTheClock),
+            Some(Err(why)) => Err(Rests::ByTheClock(why)),
+        };
+        let (cycle, rests) = match counted {
+            Ok(counted) => (cycle.waiting_by(|wait| wait.resting_on(Arc::new(counted))), Rests::OnDemand),
+            Err(rests) => (*cycle, rests),
+        };
+        self.clockwork = Pace::Cycle(Box::new(cycle));
+        (self, rests)
     }
 
     /// Waits for the trigger and takes a sample.

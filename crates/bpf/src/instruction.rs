@@ -10,6 +10,18 @@ pub struct Instruction {
     value: i32,
 }
 
+impl Instruction {
+    /// Where it jumps to, or what it reads or writes, from a base.
+    pub const fn offset(&self) -> i16 {
+        self.offset
+    }
+
+    /// The same with another offset.
+    pub const fn with_offset(self, offset: i16) -> Self {
+        Self { offset, ..self }
+    }
+}
+
 /// One instruction.
 pub const fn instruction(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Instruction {
     let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
@@ -58,8 +70,14 @@ pub const JUMP_IF_GREATER: u8 = 0x2d;
 pub const JUMP_IF_EQUAL: u8 = 0x15;
 /// If its lower half is.
 pub const JUMP_IF_EQUAL_32: u8 = 0x16;
+/// If its lower half is less, signed.
+pub const JUMP_IF_LESS_SIGNED_32: u8 = 0xc6;
+/// If a register is greater than the value, signed.
+pub const JUMP_IF_GREATER_SIGNED: u8 = 0x65;
 /// Unless a register is the value.
 pub const JUMP_UNLESS_EQUAL: u8 = 0x55;
+/// Unless its lower half is.
+pub const JUMP_UNLESS_EQUAL_32: u8 = 0x56;
 /// A function by its number; its arguments are in registers 1 to 5, and its result in 0.
 pub const CALL: u8 = 0x85;
 /// The end; the result is in register 0.

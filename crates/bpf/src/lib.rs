@@ -5,9 +5,11 @@
 pub mod btf;
 pub mod instruction;
 pub mod map;
+mod pages;
 mod program;
 pub mod ring;
 mod sys;
+pub mod tracepoint;
 
 pub use instruction::{Instruction, instruction};
 pub use program::Program;

@@ -10,12 +10,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
+use ontick_acquire::rest::{Demands, Rests};
 use ontick_acquire::sink::{Sink, Where};
 use ontick_acquire::{Source, Trigger, source};
 use ontick_measure::session;
 use ontick_record::Measurement as Kind;
+use ontick_rt::wait::demand::NotCounted;
 
-use self::acquiring::{Acquiring, Named};
+use self::acquiring::{Acquiring, Named, Resting};
 use self::chain::Chain;
 use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
@@ -100,15 +102,25 @@ impl Sample {
         let output = OutputFlags { quiet: to_stdout, ..self.measuring.output.clone() };
         let gone = Arc::new(OnceLock::new());
         let named = Named { all: sources, names: self.source.clone(), gone: gone.clone() };
+        let resting = Resting { demands: Demands::find(&trigger), rests: Arc::new(OnceLock::new()) };
+        let rests = resting.rests.clone();
         let mut incomplete = Vec::new();
         let outcome = measuring::run(
             asked,
             &output,
             |_| true,
             |observer| {
-                let prepare = |_: &_| Acquiring::new(&trigger, named, ring);
+                let prepare = |_: &_| Acquiring::new(&trigger, named, ring, resting);
                 let series = session::run("samples", placement, limits, prepare, observer);
                 let end = chain.end();
+                match rests.get() {
+                    Some(rests @ Rests::OnDemand) => observer.fact(format!("{rests}")),
+                    Some(rests @ Rests::ByTheClock(NotCounted::Throttled)) => {
+                        observer.note(format!("{rests} (`sudo ontick tune apply` lifts it)"));
+                    }
+                    Some(rests @ Rests::ByTheClock(_)) => observer.note(format!("{rests}")),
+                    Some(Rests::EachPeriod) | None => {}
+                }
                 end.facts.into_iter().for_each(|fact| observer.fact(fact));
                 end.notes.into_iter().for_each(|note| observer.note(note));
                 incomplete = end.incomplete;

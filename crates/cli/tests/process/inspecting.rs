@@ -298,6 +298,22 @@ fn without_symbols_places_are_addresses() {
     assert!(notes(&document).contains("has no symbols"), "{document:#}");
 }
 
+/// The kernel's events have the numbers that threads have outside.
+#[test]
+fn in_a_container_faults_are_found_and_what_is_not_seen_is_named() {
+    let Some(bench) = Bench::new(&[]) else { return };
+    if !has("unshare") {
+        return;
+    }
+    let _alone = alone_on_this_machine();
+    let inside = bench.command("page-fault", &["--json"]);
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc"]).arg(inside.get_program()).args(inside.get_args());
+    let document = document(&command.output().unwrap());
+    assert_eq!((ids(&document), &document["evidence"]), (vec!["page-fault".into()], &"faults".into()), "{document:#}");
+    assert!(notes(&document).contains("inspect it from outside the container"), "{document:#}");
+}
+
 #[test]
 fn another_users_program_is_judged_by_what_everybody_may_see() {
     let Some(bench) = Bench::new(&[]) else { return };

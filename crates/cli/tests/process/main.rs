@@ -72,6 +72,7 @@ mod pulse;
 mod put_back;
 mod rare_options;
 mod records;
+mod resting;
 mod results;
 mod rivals;
 mod round;

@@ -37,6 +37,22 @@ fn input_output_and_status_are_the_programs_own() {
     assert_eq!(code(&run(&["run", "--policy", "other", "--", "true", "--help", "--cpu"])), Some(0));
 }
 
+/// getpgrp(2) and getsid(2) return 0 there.
+#[test]
+fn a_process_group_led_from_outside_its_namespace_is_none_of_its_business() {
+    let ontick = env!("CARGO_BIN_EXE_ontick");
+    let words =
+        ["--pid", "--fork", "--mount-proc", ontick, "run", "--policy", "other", "--", "sh", "-c", "echo here; exit 7"];
+    if !has("unshare") {
+        return;
+    }
+    let output = Command::new("unshare").args(words).output().unwrap();
+    if stderr(&output).starts_with("unshare: ") {
+        return ontick_skip::skipped!("{}", stderr(&output));
+    }
+    assert_eq!((stdout(&output), stderr(&output), code(&output)), ("here\n".into(), String::new(), Some(7)));
+}
+
 /// As shells and env(1) do.
 #[test]
 fn a_program_that_cannot_be_run_has_a_status_of_its_own() {

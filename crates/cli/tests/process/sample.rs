@@ -10,14 +10,18 @@ use serde_json::Value;
 use crate::errors::fails;
 use crate::{ontick, run, stderr, stdout};
 
-/// The lines of a stream of samples after the first: numbers, and what gaps say.
+/// The lines of a stream of samples after the first: numbers, and what the gaps between them say. A gap at the end tells of
+/// samples that came after the last.
 pub fn numbers(lines: impl Iterator<Item = String>) -> (Vec<u64>, u64) {
-    let (mut numbers, mut missed) = (Vec::new(), 0);
+    let (mut numbers, mut missed, mut gap) = (Vec::new(), 0, 0);
     for line in lines {
         let value: Value = serde_json::from_str(&line).expect("every line is JSON");
         match value["number"].as_u64() {
-            Some(number) => numbers.push(number),
-            None => missed += value["missed"].as_u64().expect("a gap"),
+            Some(number) => {
+                numbers.push(number);
+                missed += std::mem::take(&mut gap);
+            }
+            None => gap += value["missed"].as_u64().expect("a gap"),
         }
     }
     (numbers, missed)

@@ -1,6 +1,8 @@
 //! Observing a program for a while.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::Duration;
 
@@ -81,8 +83,13 @@ impl<'o> Session<'o> {
     fn new(pid: i32, main: ThreadState, options: &'o Options) -> Self {
         let now_ns = ClockId::Monotonic.now_ns();
         let tracepoints = Tracepoints::find();
-        let evidence = if tracepoints.has_calls() { Evidence::Events } else { Evidence::Faults };
-        let notes = tracepoints.missing.iter().map(|missing| format!("{missing}: {WITHOUT_CALLS}")).collect();
+        let mut notes: Vec<String> =
+            tracepoints.missing.iter().map(|missing| format!("{missing}: {WITHOUT_CALLS}")).collect();
+        let contained = in_a_pid_namespace();
+        if contained {
+            notes.push(format!("{CONTAINED}: {WITHOUT_CALLS}"));
+        }
+        let evidence = if tracepoints.has_calls() && !contained { Evidence::Events } else { Evidence::Faults };
         Self {
             pid,
             options,
@@ -357,8 +364,16 @@ impl<'o> Session<'o> {
 }
 
 const WITHOUT_CALLS: &str = "system calls, locks and signals were not seen";
+const CONTAINED: &str =
+    "in a PID namespace threads have other numbers than in the kernel's events (inspect it from outside the container)";
 const BY_PERF_ALONE: &str = "all was recorded by perf events, which delay the program more";
 const PROC_ALONE: &str = "what /proc says is all there is";
+
+/// Whether this process is in a PID namespace below the first, whose inode number is `PROC_PID_INIT_INO` (proc_ns.h).
+fn in_a_pid_namespace() -> bool {
+    const FIRST: u64 = 0xefff_fffc;
+    fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() != FIRST)
+}
 
 fn round_ms(ns: u64) -> u64 {
     ns / 1_000_000 * 1_000_000

@@ -1,5 +1,8 @@
 //! Sleep to a margin before the deadline, then spin.
 
+use std::sync::Arc;
+
+use super::demand::{Demand, Owed};
 use super::spin::spin;
 use super::{DUTY, Margin, Wait};
 use crate::clock::Clock;
@@ -24,10 +27,6 @@ const REAL_REST_NS: u64 = 10_000;
 const WAY_NS: u64 = 12_000;
 /// A loop whose work leaves no time to sleep before its deadlines rests anyway, and is late for it, when it owes this much.
 const MOST_OWED_NS: i64 = 1_000_000;
-/// Of the time between two waits no more counts than this: in a longer one the thread was hardly running.
-const MOST_PASSED_NS: u64 = 10_000_000;
-/// No sleep, however long, counts for more rest than this.
-const MOST_RESTED_NS: i64 = 100_000;
 
 /// Precise like spinning, without occupying the core: the sleep leaves it to others until a margin before
 /// the deadline, and the margin follows the wake latencies that this thread sees. Spinning never takes
@@ -38,12 +37,7 @@ pub struct Hybrid {
     fixed: bool,
     /// Slept in every period in any case, also where the work of the period leaves less than the margin.
     rest_ns: u64,
-    /// Share of all the time that is rest.
-    rest: f64,
-    /// Rest that is still to be had; less than 0 where there was more.
-    owed_ns: i64,
-    /// Up to when the rest that is owed was reckoned.
-    reckoned_ns: Option<u64>,
+    owed: Owed,
     spun_ns: u64,
 }
 
@@ -62,9 +56,7 @@ impl Hybrid {
             margin: Margin::new(QUANTILE, SHORTEST_NS, max_ns).also_covering(RARER, rarer_up_to_ns),
             fixed: false,
             rest_ns: period_ns.saturating_sub(longest_ns),
-            rest: 1.0 - duty.clamp(0.0, 1.0),
-            owed_ns: 0,
-            reckoned_ns: None,
+            owed: Owed::share(1.0 - duty.clamp(0.0, 1.0)),
             spun_ns: 0,
         }
     }
@@ -75,17 +67,26 @@ impl Hybrid {
             margin: Margin::new(QUANTILE, margin_ns, margin_ns),
             fixed: true,
             rest_ns: 0,
-            rest: 0.0,
-            owed_ns: 0,
-            reckoned_ns: None,
+            owed: Owed::share(0.0),
             spun_ns: 0,
         }
     }
 
     /// Rests all the same for what `duty` (0 to 1) leaves of the time, where no sleep fits before the deadlines.
     pub fn resting(mut self, duty: f64) -> Self {
-        self.rest = 1.0 - duty.clamp(0.0, 1.0);
+        self.owed = Owed::share(1.0 - duty.clamp(0.0, 1.0));
         self
+    }
+
+    /// Where periods are too short to rest in each, rests when somebody wants the CPU instead of by the clock.
+    pub fn resting_on(mut self, demand: Arc<dyn Demand>) -> Self {
+        self.owed = self.owed.to(demand);
+        self
+    }
+
+    /// Whether there is time to sleep in each period.
+    pub fn may_sleep(&self) -> bool {
+        self.rest_ns >= SHORTEST_NS
     }
 
     /// Until when to sleep, if at all: to the margin, or longer so that the period has its rest. Where the
@@ -112,21 +113,19 @@ impl Hybrid {
     /// late: a sleep then counts for as much time as it took the rest of. Time counts, not periods, so that a loop which
     /// cannot keep up rests, too.
     fn next_wake_ns(&mut self, awake_ns: u64, deadline_ns: u64) -> Option<u64> {
-        let passed_ns = awake_ns.saturating_sub(self.reckoned_ns.replace(awake_ns).unwrap_or(awake_ns));
-        self.owed_ns = self.owed_ns.saturating_add((passed_ns.min(MOST_PASSED_NS) as f64 * self.rest) as i64);
+        let owed_ns = self.owed.reckon(awake_ns);
         let wake_ns = self.wake_ns(awake_ns, deadline_ns);
-        let is_cramped =
-            self.rest_ns < SHORTEST_NS && deadline_ns.saturating_sub(self.margin.ns()) <= awake_ns + self.rest_ns;
+        let is_cramped = !self.may_sleep() && deadline_ns.saturating_sub(self.margin.ns()) <= awake_ns + self.rest_ns;
         match wake_ns {
-            Some(_) if is_cramped => (self.owed_ns > 0).then_some(awake_ns + REAL_REST_NS),
-            None if self.owed_ns > MOST_OWED_NS => Some(awake_ns + MOST_OWED_NS as u64),
+            Some(_) if is_cramped => (owed_ns > 0).then_some(awake_ns + REAL_REST_NS),
+            None if owed_ns > MOST_OWED_NS => Some(awake_ns + MOST_OWED_NS as u64),
             wake_ns => wake_ns,
         }
     }
 
     /// Slept for so long.
     fn rested(&mut self, ns: u64) {
-        self.owed_ns = (self.owed_ns - ns.saturating_sub(WAY_NS) as i64).max(-MOST_RESTED_NS);
+        self.owed.rested(ns.saturating_sub(WAY_NS));
     }
 
     fn sleep_and_spin(&mut self, clock: &mut Clock, began_ns: u64, wake_ns: Option<u64>, deadline_ns: u64) -> u64 {

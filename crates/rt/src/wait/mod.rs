@@ -1,6 +1,7 @@
 //! Ways to wait for a deadline: [`Sleep`] lets the kernel wake the thread, [`Spin`] reads the clock until
 //! it is time, [`Hybrid`] sleeps first and spins the last stretch.
 
+pub mod demand;
 mod hybrid;
 mod margin;
 mod sleep;

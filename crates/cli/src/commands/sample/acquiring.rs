@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ontick_acquire::acquisition::quietest_phase;
+use ontick_acquire::rest::{Demands, Rests};
 use ontick_acquire::ring::Writer;
 use ontick_acquire::{Sampler, Source, Trigger, Turn};
 use ontick_measure::Error;
@@ -21,6 +22,12 @@ pub struct Named {
     pub gone: Arc<OnceLock<String>>,
 }
 
+/// When the timed thread leaves its CPU to others: how that is found out, and what came of it.
+pub struct Resting {
+    pub demands: Demands,
+    pub rests: Arc<OnceLock<Rests>>,
+}
+
 pub struct Acquiring {
     sampler: Sampler,
     trigger: Trigger,
@@ -30,9 +37,12 @@ pub struct Acquiring {
 }
 
 impl Acquiring {
-    pub fn new(trigger: &Trigger, sources: Named, ring: Writer) -> Result<Self, Error> {
+    /// Call it on the timed thread.
+    pub fn new(trigger: &Trigger, sources: Named, ring: Writer, resting: Resting) -> Result<Self, Error> {
         let sampler = Sampler::new(trigger, quietest_phase(trigger), sources.all, ring);
         let sampler = sampler.map_err(|error| Error::Impossible(error.to_string()))?;
+        let (sampler, rests) = sampler.resting_on(resting.demands);
+        let _ = resting.rests.set(rests);
         Ok(Self { sampler, trigger: trigger.clone(), names: sources.names, gone: sources.gone, failed: None })
     }
 }

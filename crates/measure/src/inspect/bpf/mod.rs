@@ -4,7 +4,6 @@
 
 mod kernel;
 mod programs;
-mod tracepoint;
 
 pub use kernel::Kernel;
 pub use programs::Programs;

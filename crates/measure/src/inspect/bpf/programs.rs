@@ -9,10 +9,10 @@ use ontick_bpf::instruction::{
 };
 use ontick_bpf::map::Counter;
 use ontick_bpf::ring::Ring;
+use ontick_bpf::tracepoint::attach;
 use ontick_bpf::{Instruction, instruction};
 
 use super::kernel::Kernel;
-use super::tracepoint::attach;
 use crate::inspect::perf::Trace;
 use crate::inspect::perf::records::{Body, Record};
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use ontick_bpf::{Instruction, Program, bpf_fd};
+use crate::{Instruction, Program, bpf_fd};
 
 /// Has a program run at a tracepoint, by its number among the kernel's types, until the descriptor is closed.
 pub fn attach(tracepoint: u32, instructions: &[Instruction]) -> io::Result<OwnedFd> {
