@@ -17,6 +17,7 @@ pub use crate::peaks::{Peak, Peaks, append_peaks};
 use crate::{Finding, Measurement, NetworkProof, Search, Switching};
 pub use conditions::{Conditions, Contamination, Rival};
 pub use environment::Environment;
+pub(crate) use finite::finite;
 pub use instrument::Instrument;
 pub use jobs::{Dip, DipPoint, Pulse, RoundTrips, Waits};
 pub use outlier::{Cause, Explained, Happening, Outlier, Tracing};

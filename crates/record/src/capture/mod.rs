@@ -13,6 +13,7 @@ mod error;
 mod job;
 mod listener;
 mod rate;
+mod recorded;
 mod sigrok;
 mod tally;
 mod vcd;
@@ -27,9 +28,12 @@ pub use edges::Changes;
 pub use error::CaptureError;
 pub use job::{Job, Subject};
 pub use rate::Rate;
+pub use recorded::{Edge, Recorded};
 
 use crate::Run;
 use document::Measuring;
+use listener::Listener;
+use recorded::Keeping;
 
 /// A kind of file that a capture is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,12 +136,35 @@ pub fn read(mut input: impl Read + Seek, name: &str, format: Option<Format>, job
         }
     };
     let mut measuring = Measuring::new(job);
-    match format {
-        Format::Sigrok => sigrok::read(input, job.rate, &mut measuring),
-        Format::Vcd => vcd::read(input, job.rate, &mut measuring),
-        Format::Csv => csv::read(input, job.rate, &mut measuring),
-    }?;
+    hand_on(input, format, job.rate, &mut measuring)?;
     measuring.run(name, format)
+}
+
+/// Reads a capture and keeps the edges of one channel or two, by their names or numbers; without any, of the only one.
+///
+/// ```
+/// use ontick_record::capture::{self, Format};
+/// let dump = "$timescale 1 us $end $var wire 1 ! D0 $end $enddefinitions $end #0 0! #10 1! #110 0! #200 1!";
+/// let recorded = capture::edges(std::io::Cursor::new(dump), Format::Vcd, &[]).unwrap();
+/// assert_eq!((recorded.edges[0].len(), recorded.edges[0][1].at_ns), (3, 110_000));
+/// ```
+pub fn edges(input: impl Read + Seek, format: Format, channels: &[String]) -> Result<Recorded, CaptureError> {
+    let mut keeping = Keeping::new(channels);
+    hand_on(input, format, None, &mut keeping)?;
+    Ok(keeping.finish(format))
+}
+
+fn hand_on(
+    input: impl Read + Seek,
+    format: Format,
+    rate: Option<Rate>,
+    listener: &mut impl Listener,
+) -> Result<(), CaptureError> {
+    match format {
+        Format::Sigrok => sigrok::read(input, rate, listener),
+        Format::Vcd => vcd::read(input, rate, listener),
+        Format::Csv => csv::read(input, rate, listener),
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::settings::Settings;
 use crate::bounds::Tail;
 use crate::maxima::Maxima;
 use crate::peaks::Peak;
-use crate::{Case, Histogram, Uncertainty};
+use crate::{Case, Histogram, InstrumentCheck, Uncertainty};
 
 /// One way of measuring, and what it found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +73,9 @@ pub struct Series {
     /// Where dips of an input were searched: the shortest that is detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dip: Option<Dip>,
+    /// The series beside what an instrument recorded of the same lines, where one observed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instrument_check: Option<InstrumentCheck>,
     /// What somebody published of the same case, to stand beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub published: Option<Published>,
