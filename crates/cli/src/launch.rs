@@ -24,6 +24,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
 pub use account::{Account, calling_user};
+pub use child::run_as;
 use keeper::Keeper;
 pub use observed::Observed;
 use signals::{Signal, Signals};

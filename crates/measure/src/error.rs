@@ -57,6 +57,14 @@ pub enum Error {
         /// What went wrong, and what to look at.
         problem: String,
     },
+    /// A logic analyser that should have recorded the lines did not.
+    #[error("observer {observer}: {problem}")]
+    Analyser {
+        /// The analyser as it was asked for.
+        observer: String,
+        /// What went wrong, and what to look at.
+        problem: String,
+    },
     /// The load could not be started.
     #[error("load \"{name}\": {problem}")]
     Load {

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
+pub mod analyser;
 pub mod avoid_cpu;
 mod blocks;
 pub mod clock_readings;
@@ -15,6 +16,7 @@ pub mod edge;
 mod error;
 pub mod explain;
 pub mod inspect;
+mod interval_log;
 pub mod kmod;
 mod limits;
 pub mod load;

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,7 @@ use ontick_rt::thread::Policy;
 
 use crate::Error;
 use crate::explain::{Explainer, Findings};
+use crate::interval_log::IntervalLog;
 use crate::limits::{Length, Limits};
 use crate::track::Track;
 
@@ -61,6 +63,8 @@ pub struct Observer<'a> {
     part: Part,
     /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
     findings: Option<BTreeMap<usize, Findings>>,
+    /// Where times are kept one by one; see [`Observer::keep_intervals`].
+    intervals: Option<Arc<IntervalLog>>,
     facts: Vec<String>,
     notes: Vec<String>,
     failure: Option<Error>,
@@ -112,6 +116,7 @@ impl<'a> Observer<'a> {
             journal: None,
             part: Part { series: 0, from: 0.0, share: 1.0 },
             findings: None,
+            intervals: None,
             facts: Vec::new(),
             notes: Vec::new(),
             failure: None,
@@ -159,6 +164,16 @@ impl<'a> Observer<'a> {
     /// Finds out why samples were late. This traces the kernel on the timed CPU while it is timed.
     pub fn explain(&mut self) {
         self.findings = Some(BTreeMap::new());
+    }
+
+    /// Has the timed thread keep the times that it measures one by one, and hands on where.
+    pub(crate) fn keep_intervals(&mut self) -> Arc<IntervalLog> {
+        self.intervals.get_or_insert_default().clone()
+    }
+
+    /// Where times are to be kept one by one, if they are.
+    pub(crate) fn intervals(&self) -> Option<Arc<IntervalLog>> {
+        self.intervals.clone()
     }
 
     /// What was found of the series that is measured; `None` if nothing is to be explained.

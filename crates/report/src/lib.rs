@@ -21,6 +21,7 @@ pub mod fleet;
 mod grouping;
 mod headline;
 mod html;
+mod instrument_check;
 mod intervals;
 mod junit;
 mod line;

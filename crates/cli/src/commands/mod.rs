@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod advise;
+mod analyser;
 mod baseline;
 mod check;
 mod compare;

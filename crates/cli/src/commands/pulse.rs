@@ -5,14 +5,17 @@ use std::str::FromStr;
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
+use ontick_measure::analyser::Analyser;
 use ontick_measure::kmod::{self, Timer, Undisturbed};
 use ontick_measure::pru;
 use ontick_measure::pulse::{Channel, Device, Job, Method, Table, Trains};
 use ontick_measure::restrict_affinity::Cpus;
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Load, Observer};
+use ontick_record::instrument_check::Between;
 use ontick_record::{Measurement as Kind, Series};
 
+use super::analyser::Beside;
 use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
@@ -20,7 +23,7 @@ use crate::flags::{self, MeasuringFlags};
 /// Make a train of pulses on a GPIO line, and measure their widths on the line.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --method all --count 10000\n  sudo ontick pulse --output gpiochip0:17 --input gpiochip0:27 \\\n      --width 100us --method sleep --calibrate\n  sudo ontick pulse --method sleep --policy other --cpu any --stock \\\n      --load cpu --cpus 1,all\n  sudo ontick pulse --method pwm --pwm pwmchip0:0 \\\n      --input gpiochip0:27 --width 10us\n  sudo ontick pulse --method kernel --output gpiochip0:17\n  sudo ontick pulse --method pru --output P9_31 --width 25us\n  sudo ontick pulse --table\n\nThe error of a pulse is the difference between its width and the wanted width. A simulated line reports the time of every edge. For other lines, join a second line to the driven one and name it with --input; otherwise the clock is read around the writes, and the result says so. A few pulses precede those that are measured.\n\nBefore something moves: a line keeps its level when the program hangs or is killed, and a pulse is as long as that lasts. The hardware must limit the time and rest without the program (docs/safety.md).\n\n--cpus 1 restricts the program and its load to one CPU by their affinity; the rest of the machine keeps all CPUs.",
+    after_help = "Examples:\n  sudo ontick pulse\n  sudo ontick pulse --width 10us --method all --count 10000\n  sudo ontick pulse --output gpiochip0:17 --input gpiochip0:27 \\\n      --width 100us --method sleep --calibrate\n  sudo ontick pulse --method sleep --policy other --cpu any --stock \\\n      --load cpu --cpus 1,all\n  sudo ontick pulse --method pwm --pwm pwmchip0:0 \\\n      --input gpiochip0:27 --width 10us\n  sudo ontick pulse --method kernel --output gpiochip0:17\n  sudo ontick pulse --method pru --output P9_31 --width 25us\n  sudo ontick pulse --output gpiochip0:17 \\\n      --observer sigrok:fx2lafw,channel=D0,samplerate=24MHz\n  sudo ontick pulse --table\n\nThe error of a pulse is the difference between its width and the wanted width. A simulated line reports the time of every edge. For other lines, join a second line to the driven one and name it with --input; otherwise the clock is read around the writes, and the result says so. A few pulses precede those that are measured.\n\nBefore something moves: a line keeps its level when the program hangs or is killed, and a pulse is as long as that lasts. The hardware must limit the time and rest without the program (docs/safety.md).\n\n--cpus 1 restricts the program and its load to one CPU by their affinity; the rest of the machine keeps all CPUs.",
     mut_arg("load", |load| load.help(LOAD)),
     mut_arg("watch", |watch| watch.help("Show the error live on the whole terminal")),
     mut_arg("explain", |explain| explain.help("Trace the kernel and name the cause of pulses that are too wide (needs root)"))
@@ -62,6 +65,10 @@ pub struct Pulse {
     /// Measure the constant overhead of the mechanism in a short train, and subtract it from the requested width
     #[arg(long)]
     calibrate: bool,
+    /// A logic analyser records the line meanwhile, by sigrok-cli; its figures stand beside ontick's. The driver is named
+    /// as sigrok-cli names it, with its channel, and options of the device as --config takes them (docs/instruments.md)
+    #[arg(long, value_name = "sigrok:DRIVER,channel=CHANNEL[,KEY=VALUE…]", conflicts_with_all = ["table", "calibrate"])]
+    observer: Option<Analyser>,
     /// State of the driven line afterwards: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
@@ -141,8 +148,13 @@ impl Pulse {
         let note = (self.method == Mechanism::All).then(|| self.why_no_kernel()).flatten();
         let interval_ns = trains.jobs.first().map(|job| job.width_ns + job.gap_ns);
         let takes_ns = Timetable::of_series(names.len(), limits, interval_ns, &trains.load);
-        self.measured(Kind::Pulse, names, (placement.cpu, takes_ns), note, |observer| {
-            trains.measure(placement, limits, observer)
+        let beside = self.observer.as_ref();
+        let beside = beside
+            .map(|observer| Beside::of(observer, observer.of_pulses(), Between::Pulse, placement.cpu, names.len()))
+            .transpose()?;
+        self.measured(Kind::Pulse, names, (placement.cpu, takes_ns), note, |observer| match &beside {
+            Some(beside) => beside.measure(observer, |observer| trains.measure(placement, limits, observer)),
+            None => trains.measure(placement, limits, observer),
         })
     }
 

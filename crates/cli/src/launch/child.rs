@@ -35,12 +35,7 @@ pub(super) fn prepare(
     process_group: libc::pid_t,
 ) -> io::Result<()> {
     if let Some(user) = &launch.user {
-        for (name, value) in user.environment() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
+        set_environment(command, user);
     }
     let steps = Steps {
         cpus: launch.cpu.map(only),
@@ -55,6 +50,23 @@ pub(super) fn prepare(
     // SAFETY: the steps make system calls only; what they use was made beforehand.
     unsafe { command.pre_exec(move || steps.take()) };
     Ok(())
+}
+
+/// Has a command run as this user, with what the environment says of that user.
+pub fn run_as(command: &mut Command, user: &Account) {
+    set_environment(command, user);
+    let user = user.clone();
+    // SAFETY: it makes system calls only; what they use was made beforehand.
+    unsafe { command.pre_exec(move || become_user(&user)) };
+}
+
+fn set_environment(command: &mut Command, user: &Account) {
+    for (name, value) in user.environment() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
 }
 
 fn only(cpu: u32) -> CpuSet {

@@ -71,6 +71,10 @@ fn the_documentations_examples_work() {
             fs::copy(page.parent().unwrap().join(file), folder.path().join(name)).unwrap();
         }
         for (n, command) in commands.into_iter().enumerate() {
+            // An analyser that needs no device needs its program.
+            if command.contains(" sigrok:") && !has("sigrok-cli") {
+                continue;
+            }
             if Some(n) == first {
                 let machine = alone_on_this_machine();
                 alone = Some((may_tune.then_some(Restored), machine));

@@ -62,6 +62,7 @@ mod network_prove;
 mod network_stations;
 mod network_time;
 mod no_worse;
+mod observers;
 mod otlp;
 mod plan_options;
 mod planted;

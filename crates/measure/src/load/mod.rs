@@ -6,6 +6,8 @@ mod mix;
 mod pings;
 mod there;
 
+pub(crate) use there::find_program;
+
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -164,6 +164,7 @@ pub fn measure(
     job.check(placement)?;
     job.try_out()?;
     let (widths, seen) = widths::channel(job.width_ns);
+    let widths = widths.also_into(observer.intervals());
     let measured_by = OnceLock::new();
     let mut series = match &job.method {
         Method::Pwm(_) | Method::Pru(_) => {

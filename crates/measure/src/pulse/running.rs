@@ -80,6 +80,7 @@ impl Running {
         let missed =
             self.last.map_or(0, |last| unseen(seen.rose_ns.saturating_sub(last.rose_ns), self.job.period_ns()));
         self.last = Some(seen);
+        self.widths.seen(seen.rose_ns, seen.width_ns);
         let error_ns = seen.width_ns.abs_diff(self.job.width_ns);
         Sample { now_ns: seen.rose_ns + seen.width_ns, latency_ns: Some(error_ns), missed, early: false, napped: false }
     }

@@ -86,6 +86,7 @@ impl Train {
         // Not one of ours: somebody else's pulse on a line that should follow this one.
         let Some(unseen) = self.made.saw(seen.rose_ns) else { return nothing };
         self.last = seen;
+        self.widths.seen(seen.rose_ns, seen.width_ns);
         let error_ns = seen.width_ns.abs_diff(self.job.width_ns);
         Sample { latency_ns: Some(error_ns), missed: left_out + unseen, ..nothing }
     }

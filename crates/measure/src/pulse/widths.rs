@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use ontick_record::Histogram;
 use ontick_record::histogram::Bucket;
+use ontick_record::instrument_check::Interval;
 use ontick_rt::recorder::{self, Reader, Writer};
 
+use crate::interval_log::IntervalLog;
 use crate::observe::histogram;
 
 /// Pulses that are kept one by one.
@@ -49,6 +51,7 @@ pub struct Widths {
     first: Arc<First>,
     longer: Writer,
     shorter: Writer,
+    log: Option<Arc<IntervalLog>>,
 }
 
 /// The other end.
@@ -65,10 +68,23 @@ pub fn channel(wanted_ns: u64) -> (Widths, WidthReader) {
     let (shorter, shorter_seen) = recorder::channel(u64::MAX);
     let first = Arc::<First>::default();
     let reader = WidthReader { wanted_ns, first: first.clone(), longer: longer_seen, shorter: shorter_seen };
-    (Widths { wanted_ns, first, longer, shorter }, reader)
+    (Widths { wanted_ns, first, longer, shorter, log: None }, reader)
 }
 
 impl Widths {
+    /// Also keeps each pulse one by one there, if anywhere.
+    pub fn also_into(self, log: Option<Arc<IntervalLog>>) -> Self {
+        Self { log, ..self }
+    }
+
+    /// A pulse was seen, whether it is recorded or not.
+    #[inline]
+    pub fn seen(&self, rose_ns: u64, width_ns: u64) {
+        if let Some(log) = &self.log {
+            log.add(Interval { from_ns: rose_ns, ns: width_ns, rising: true });
+        }
+    }
+
     #[inline]
     pub fn record(&mut self, at_ns: u64, width_ns: u64) {
         self.first.keep(at_ns, width_ns);

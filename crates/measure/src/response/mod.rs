@@ -64,7 +64,7 @@ pub fn measure(
     check_interval(job.interval_ns)?;
     let observer_placement = observer_placement(job, placement)?;
     try_out(job)?;
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(Shared::with_log(observer.intervals()));
     let prepare = |_: &ThreadSetup| Responder::start(job, placement, observer_placement, shared.clone());
     let mut series = session::run(name, placement, limits, prepare, observer)?;
     series.uncertainty = shared.uncertainty();

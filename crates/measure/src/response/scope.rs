@@ -7,12 +7,14 @@ use std::thread::JoinHandle;
 
 use ontick_gpio::{Gone, Line, Name, OnExit, Request};
 use ontick_record::Uncertainty;
+use ontick_record::instrument_check::Interval;
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::thread::block_signals;
 use ontick_rt::wait::{Sleep, Wait};
 
 use super::leave::Leave;
 use crate::clock_readings::{ClockReadings, Timing};
+use crate::interval_log::IntervalLog;
 use crate::probe::Sample;
 use crate::{Error, Placement};
 
@@ -57,7 +59,7 @@ impl Observation {
 }
 
 /// What both threads and the one that started them share.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Shared {
     pub leave: Leave,
     stop: AtomicBool,
@@ -71,9 +73,16 @@ pub struct Shared {
     uncertainty: OnceLock<Uncertainty>,
     /// What the answering side has to say of itself.
     reported: Mutex<Option<String>>,
+    /// Where each answer is kept, if anywhere.
+    log: Option<Arc<IntervalLog>>,
 }
 
 impl Shared {
+    /// Each answer is also kept one by one there, if anywhere.
+    pub fn with_log(log: Option<Arc<IntervalLog>>) -> Self {
+        Self { log, ..Self::default() }
+    }
+
     /// Why nothing more will be seen, if that is so.
     pub fn failure(&self, ends: &Ends, input: &Name, output: &Name) -> Option<Error> {
         let gone = |line: &Name| Error::Gone { line: line.clone(), gone: Gone(rustix::io::Errno::NODEV) };
@@ -285,7 +294,11 @@ impl Bench {
             if level == wanted {
                 if from_ns.is_some() {
                     self.shared.blurred.fetch_add(u64::from(now_ns - looked_ns > AWAY_NS), Relaxed);
-                    self.publish(now_ns, Some(now_ns.saturating_sub(began_ns)));
+                    let latency_ns = now_ns.saturating_sub(began_ns);
+                    if let Some(log) = &self.shared.log {
+                        log.add(Interval { from_ns: began_ns, ns: latency_ns, rising: self.level });
+                    }
+                    self.publish(now_ns, Some(latency_ns));
                 }
                 return Ok(true);
             }

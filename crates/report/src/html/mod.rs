@@ -9,6 +9,7 @@ mod facts;
 mod figures;
 mod findings;
 mod glossary;
+mod instrument_check;
 mod intervals;
 pub(crate) mod page;
 mod pulses;
@@ -54,6 +55,7 @@ pub fn html(run: &Run) -> String {
     dips::dips(&mut body, run);
     intervals::intervals(&mut body, run);
     waits::waits(&mut body, run);
+    instrument_check::instrument_check(&mut body, run);
     for counts in round_trips::of(run) {
         body.leaf("p", &[("class", &"caption")], &typeset::sentence(&counts.join(" · ")));
     }

@@ -5,6 +5,7 @@ mod delays;
 mod dips;
 mod findings;
 mod inspection;
+mod instrument_check;
 mod intervals;
 mod lines;
 mod list;
@@ -99,6 +100,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
     text.push_str(&hanging("", "", &printable(&verdict::verdict(run)), style.width));
     let stated = crate::uncertainty::headline(run);
     text.extend(stated.map(|stated| hanging("", "", &printable(&stated), style.width)));
+    text.push_str(&instrument_check::instrument_check(run, style));
     text.extend(run.search.iter().map(|of| search::below(of, style)));
     text.push_str(&tail::tails(run, style));
     let causes = causes::causes(run, style);

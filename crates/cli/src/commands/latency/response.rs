@@ -1,9 +1,12 @@
 //! `ontick latency response`
 
+mod observed_by;
+
 use std::path::PathBuf;
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
+use ontick_measure::analyser::Analyser;
 use ontick_measure::kmod;
 use ontick_measure::pru::{self, Follower};
 use ontick_measure::response::latmon::{self, Address};
@@ -11,14 +14,17 @@ use ontick_measure::response::table::{self, Table};
 use ontick_measure::response::{self, Ends, Job, Method, Pair};
 use ontick_measure::{Live, Load, Observer, series};
 use ontick_record::Measurement as Kind;
+use ontick_record::instrument_check::Between;
 
 use super::mechanisms::{self, Mechanisms};
 use super::with_lines;
+use crate::commands::analyser::Beside;
 use crate::commands::measuring;
 use crate::commands::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 use crate::{stop, terminal};
+use observed_by::ObservedBy;
 
 /// Measure the time from a change of an input to the answer on an output.
 ///
@@ -26,7 +32,7 @@ use crate::{stop, terminal};
 /// the return output, which is joined to the input, and watches the return input, which is joined to the output.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --observer latmon://192.168.1.58\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables, or by `ontick gpio wire` if they are simulated. Without names, four simulated lines are used."
+    after_help = "Examples:\n  sudo ontick latency response --method all\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --respond-only\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --observer latmon://192.168.1.58\n  sudo ontick latency response --input gpiochip0:17 --output gpiochip0:27 \\\n      --return-output gpiochip0:22 --return-input gpiochip0:23 \\\n      --observer sigrok:fx2lafw,input=D0,output=D1,samplerate=24MHz\n  sudo ontick latency response --method pru --input P9_29 --output P9_31\n\nJoin --return-output with --input and --output with --return-input: by cables, or by `ontick gpio wire` if they are simulated. Without names, four simulated lines are used."
 )]
 pub struct Response {
     /// The line whose changes are answered [default: sim:bench/6]
@@ -54,10 +60,12 @@ pub struct Response {
     /// Mean time between changes, as a time or a rate; each comes up to half of it earlier or later
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
     interval: u64,
-    /// A second board that runs Zephyr's latmon program stimulates and measures; its pulse line is joined to the input,
-    /// its acknowledge line to the output, which is then inverse
-    #[arg(long, value_name = "latmon://HOST[:PORT]", requires = "input", conflicts_with_all = ["return_output", "return_input", "observer_cpu", "explain"])]
-    observer: Option<Address>,
+    /// A second board that runs Zephyr's latmon program stimulates and measures: latmon://HOST[:PORT]. Its pulse line is
+    /// joined to the input, its acknowledge line to the output, which is then inverse. Or a logic analyser records input
+    /// and output meanwhile, by sigrok-cli, and its figures stand beside ontick's:
+    /// sigrok:DRIVER,input=CHANNEL,output=CHANNEL[,KEY=VALUE…] (docs/instruments.md)
+    #[arg(long, value_name = "OBSERVER")]
+    observer: Option<ObservedBy>,
     /// The output is high while the input is low
     #[arg(long)]
     inverse: bool,
@@ -106,8 +114,9 @@ impl Response {
             _ if self.method.0.is_empty() => self.measure_pru(),
             _ if self.table => self.measure_table(no_kernel),
             (true, _) => self.respond(),
-            (_, Some(board)) => self.measure_with(board, no_kernel),
-            _ => self.measure(no_kernel),
+            (_, Some(ObservedBy::Board(board))) => self.measure_with(board, no_kernel),
+            (_, Some(ObservedBy::Analyser(analyser))) => self.measure(no_kernel, Some(&analyser)),
+            _ => self.measure(no_kernel, None),
         }
     }
 
@@ -134,6 +143,14 @@ impl Response {
 
     /// The board's acknowledge line rises for its answer, where its pulse line fell.
     fn measure_with(self, board: Address, note: Option<String>) -> Result<Outcome, Failure> {
+        if self.return_output.is_some() || self.observer_cpu.is_some() || self.measuring.explain {
+            return Err(Failure::new(
+                "the board stimulates and measures: leave out --return-output, --return-input, --observer-cpu and --explain",
+            ));
+        }
+        if self.input.is_none() {
+            return Err(Failure::new("name the lines that the board is joined to: --input LINE --output LINE"));
+        }
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
@@ -145,7 +162,7 @@ impl Response {
         measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.method.0, observer, each))
     }
 
-    fn measure(self, note: Option<String>) -> Result<Outcome, Failure> {
+    fn measure(self, note: Option<String>, analyser: Option<&Analyser>) -> Result<Outcome, Failure> {
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
@@ -160,14 +177,21 @@ impl Response {
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
         asked.facts.extend(note);
+        let (between, methods) = (Between::Response { inverse: self.inverse }, self.method.0.len());
+        let beside = analyser
+            .map(|analyser| Beside::of(analyser, analyser.of_response(), between, placement.cpu, methods))
+            .transpose()?;
+        let each = |method: &Method, observer: &mut Observer| {
+            response::measure(method.name(), &job(*method), placement, limits, observer)
+        };
+        let methods = &self.method.0;
         measuring::run(
             asked,
             &self.measuring.output,
             |_| true,
-            |observer| {
-                series::each(&self.method.0, observer, |method, o| {
-                    response::measure(method.name(), &job(*method), placement, limits, o)
-                })
+            |observer| match &beside {
+                Some(beside) => beside.measure(observer, |observer| series::each(methods, observer, each)),
+                None => series::each(methods, observer, each),
             },
         )
     }
