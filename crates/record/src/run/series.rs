@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::conditions::{Conditions, Contamination};
 use super::finite::finite;
+use super::instrument_check::InstrumentCheck;
 use super::jobs::{Dip, Pulse, RoundTrips, Waits};
 use super::outlier::{Cause, Explained, Outlier, Tracing};
 use super::settings::Settings;
 use crate::bounds::Tail;
 use crate::maxima::Maxima;
 use crate::peaks::Peak;
-use crate::{Case, Histogram, InstrumentCheck, Uncertainty};
+use crate::{Case, Histogram, Uncertainty};
 
 /// One way of measuring, and what it found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
