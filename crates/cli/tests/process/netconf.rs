@@ -182,10 +182,38 @@ fn ncclient_manages_a_switch() {
         .arg(server.get_program())
         .args(server.get_args());
     bench.here.within(|| client_is_served(client)).unwrap();
-    let left: Vec<_> = std::fs::read_dir(bench.folder.path().join("state")).unwrap().flatten().collect();
-    let sessions = left.iter().filter(|file| file.file_name().to_string_lossy().contains("session")).count();
-    assert_eq!(sessions, 1, "that of the session that was killed: {left:?}");
+    assert_eq!(sessions(&bench).len(), 1, "that of the session that was killed");
     assert!(has_window(&bench, "700us"), "{}", bench.status());
+}
+
+/// The numbers of the sessions that have a file.
+fn sessions(bench: &Bench) -> Vec<u32> {
+    let files = std::fs::read_dir(bench.folder.path().join("state")).unwrap();
+    let name = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().file_name().into_string().unwrap();
+    let mut numbers: Vec<u32> =
+        files.filter_map(|file| name(file).strip_prefix(".cell.session-")?.parse().ok()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn a_session_removes_what_killed_ones_left() {
+    let Some(bench) = managed() else { return };
+    let living = Talk::begin(&bench);
+    let killed: Vec<u32> = [(); 2]
+        .map(|()| {
+            let mut talk = Talk::begin(&bench);
+            talk.kill();
+            talk.pid()
+        })
+        .into();
+    let left = |sessions: &[u32]| killed.iter().filter(|pid| sessions.contains(pid)).count();
+    assert_eq!(left(&sessions(&bench)), 1, "the second has removed what the first left");
+    let mut next = Talk::begin(&bench);
+    let mut expected = [living.pid(), next.pid()];
+    expected.sort_unstable();
+    assert_eq!(sessions(&bench), expected);
+    next.ask(&format!("<kill-session><session-id>{}</session-id></kill-session>", living.pid()));
 }
 
 /// With the set-up of docs/netconf.md.

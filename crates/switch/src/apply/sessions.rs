@@ -2,17 +2,20 @@
 //! locks on files, so that they go with their process, however it ends.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 use ontick_undo::state_dir::open_private;
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::switch_dir::{failed, refused};
 use super::{Lock, SwitchDir, SwitchDirError};
 
 const LOCK: &str = "configuring";
+/// What the name of a session's file begins with, before the number.
+const SESSION: &str = "session-";
 
 /// A session of this process.
 #[derive(Debug)]
@@ -41,12 +44,12 @@ impl Drop for ConfigurationLock {
 }
 
 impl Session {
-    /// Begins one, whose number is this process's. To have locked the folder is to have made it, and to know that nobody
-    /// else could have written there.
+    /// Begins one, whose number is this process's, and removes what killed ones left. To have locked the folder is to have
+    /// made it, and to know that nobody else could have written there, and that no other session begins meanwhile.
     pub fn begin(folder: &SwitchDir, _lock: &Lock) -> Result<Self, SwitchDirError> {
+        folder.remove_dead_sessions();
         let place = place(folder, std::process::id());
         let alive = open_private(&place).map_err(|e| refused(&place, "written", e))?;
-        // What a killed process left is locked by nobody.
         flock(&alive, FlockOperation::NonBlockingLockExclusive).map_err(|e| failed(&place, "written", &e.into()))?;
         Ok(Self { _alive: alive, place })
     }
@@ -74,8 +77,19 @@ impl Drop for Session {
 impl SwitchDir {
     /// Whether there is a session of this number.
     pub fn has_session(&self, session: u32) -> bool {
-        let Ok(file) = File::open(place(self, session)) else { return false };
-        flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+        is_alive(&place(self, session)).unwrap_or(false)
+    }
+
+    /// Removes the files of sessions that were killed, of any switch. Whoever calls this holds the lock, without which no
+    /// session begins: a file that is not locked is not one that is about to be.
+    fn remove_dead_sessions(&self) {
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+        for file in self.all_beside(|file| file.strip_prefix(SESSION).is_some_and(is_number)) {
+            if is_alive(&file).is_ok_and(|alive| !alive) {
+                // It is in nobody's way if it stays.
+                let _ = fs::remove_file(file);
+            }
+        }
     }
 
     /// Takes the right to change what is configured, unless another session has it.
@@ -94,7 +108,16 @@ impl SwitchDir {
 }
 
 fn place(folder: &SwitchDir, session: u32) -> PathBuf {
-    folder.beside(&format!("session-{session}"))
+    folder.beside(&format!("{SESSION}{session}"))
+}
+
+/// Whether a living session has this file. A shared lock asks: it is in no other asker's way.
+fn is_alive(place: &Path) -> io::Result<bool> {
+    match flock(&File::open(place)?, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(false),
+        Err(Errno::WOULDBLOCK) => Ok(true),
+        Err(e) => Err(e.into()),
+    }
 }
 
 #[cfg(test)]
@@ -128,5 +151,32 @@ mod tests {
         assert!(session.kill(&folder, other.id()));
         assert!(!other.wait().unwrap().success());
         assert!(!session.kill(&folder, 0) && !session.kill(&folder, u32::MAX));
+    }
+
+    #[test]
+    fn what_killed_sessions_left_goes_and_nothing_else_does() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = SwitchDir::of("cell", Some(home.path())).unwrap();
+        drop(folder.lock().unwrap());
+        let put = |name: &str| open_private(&home.path().join(name)).unwrap();
+        let living = put(".cell.session-1");
+        flock(&living, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let own = format!(".cell.session-{}", std::process::id());
+        for dead in [".cell.session-2", ".other.session-3", &own] {
+            put(dead);
+        }
+        let others = [".cell.session-", ".cell.session-2x", "cell.session-2", ".cell.damaged", ".a.b.session-2"];
+        others.iter().for_each(|name| drop(put(name)));
+        // Somebody asks meanwhile.
+        let asks = File::open(home.path().join(".cell.session-2")).unwrap();
+        flock(&asks, FlockOperation::NonBlockingLockShared).unwrap();
+        let session = Session::begin(&folder, &folder.lock().unwrap()).unwrap();
+        let mut left: Vec<String> =
+            fs::read_dir(home.path()).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        left.sort();
+        let mut expected = [&[".cell.session-1", &own, ".lock"], &others[..]].concat();
+        expected.sort_unstable();
+        assert_eq!(left, expected);
+        assert!(folder.has_session(session.id()) && folder.has_session(1));
     }
 }

@@ -131,6 +131,17 @@ impl SwitchDir {
         self.home.join(format!(".{}.{file}", self.name))
     }
 
+    /// The files beside all switches, as [`Self::beside`] names them, which are meant.
+    pub(super) fn all_beside(&self, is_meant: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let files = fs::read_dir(&self.home).into_iter().flatten().flatten();
+        let meant = |file: &fs::DirEntry| {
+            let name = file.file_name();
+            let parts = name.to_str().and_then(|name| name.strip_prefix('.')?.split_once('.'));
+            parts.is_some_and(|(switch, file)| is_name(switch) && is_meant(file))
+        };
+        files.filter(meant).map(|file| file.path()).collect()
+    }
+
     /// Where a journal goes that cannot be read in full; no switch has such a name.
     pub(super) fn damaged(&self) -> PathBuf {
         self.beside("damaged")
