@@ -183,7 +183,10 @@ impl<'a> Keeper<'a> {
             file::note(&format!("switch {} is about to be removed by another program", switch.name));
             return Ok(false);
         }
-        change_gates(folder, self.service, &mut self.in_force, &mut self.reported);
+        if change_gates(folder, self.service, &mut self.in_force, &mut self.reported) {
+            // Whoever put it there waits to read that it is in force.
+            self.counted = None;
+        }
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT) {
             self.counted = Some(Instant::now());
             count(folder, self.service, &self.in_force.1, metrics)?;
@@ -192,16 +195,16 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Another configuration may have been put into the folder.
+/// Another configuration may have been put into the folder; whether it is in force from now on.
 fn change_gates(
     folder: &SwitchDir,
     service: &mut Service,
     in_force: &mut (String, Switch),
     reported: &mut Option<String>,
-) {
-    let Ok(text) = folder.configuration() else { return };
+) -> bool {
+    let Ok(text) = folder.configuration() else { return false };
     if text == in_force.0 || reported.as_ref() == Some(&text) {
-        return;
+        return false;
     }
     let changed =
         config::read_at(&text, ClockId::Realtime.now_ns()).map_err(|e| e.to_string()).map(|parsed| parsed.switch);
@@ -209,10 +212,12 @@ fn change_gates(
         Ok(switch) => {
             file::note("the gates change at their base time");
             *in_force = (text, switch);
+            true
         }
         Err(why) => {
             file::note(&format!("the changed configuration is refused: {why}"));
             *reported = Some(text);
+            false
         }
     }
 }
