@@ -9,6 +9,7 @@ use ontick_rt::thread::Policy;
 use ontick_units::{parse_interval, parse_time};
 
 use crate::link;
+use crate::netconf;
 use crate::network;
 use crate::part::Part;
 use crate::planning;
@@ -147,6 +148,14 @@ impl Arguments {
             true => network::Size { seconds: 2, turns: 1, simulated: 1 },
             // 10^8 frames on links.
             false => network::Size { seconds: 20, turns: 5, simulated: 80 },
+        }
+    }
+
+    /// How often a managed switch is read and changed.
+    pub fn netconf(&self) -> netconf::Size {
+        match self.quick {
+            true => netconf::Size { reads: 3, cycles: 20 },
+            false => netconf::Size { reads: 30, cycles: 1_000 },
         }
     }
 

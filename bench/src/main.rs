@@ -17,6 +17,7 @@ mod in_pairs;
 mod inspect;
 mod link;
 mod machine;
+mod netconf;
 mod network;
 mod page;
 mod part;
@@ -85,6 +86,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::RoundTrips => round_trips(arguments, &job),
             Part::Inspect => inspected(arguments, &job),
             Part::Network => networked(arguments, &job),
+            Part::Netconf => managed(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
         reached &= goals.iter().all(|goal| goal.reached != Some(false));
@@ -325,6 +327,20 @@ fn networked(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, Strin
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "network figures")?;
+    }
+    Ok(goals)
+}
+
+/// A switch managed by NETCONF.
+fn managed(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("NETCONF: machine and programs");
+    page.table(&machine::table(job)?);
+    let goals = netconf::goals(&netconf::measure(job, arguments.netconf(), &mut page)?);
+    page.heading("NETCONF: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "netconf figures")?;
     }
     Ok(goals)
 }

@@ -23,6 +23,8 @@ pub enum Part {
     Inspect,
     /// The end points of a planned network, and that network with real frames
     Network,
+    /// A switch managed by NETCONF
+    Netconf,
     /// The switch
     Switch,
 }
