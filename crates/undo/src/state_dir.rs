@@ -1,8 +1,9 @@
 //! Folders that hold how to put a machine back. Whoever can write there makes root write anything anywhere, so their
 //! owner and mode are checked before anything in them is believed, and they are made with an explicit mode.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -66,18 +67,52 @@ pub fn create(folder: &Path, top: &Path, mode: u32) -> Result<(), StateDirError>
 /// Opens a file of a folder that was checked, or makes it, for its owner alone; never through a link, and never one
 /// that another user planted.
 pub fn open_private(file: &Path) -> Result<File, StateDirError> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags.bits() as i32);
-    let open = options.open(file)?;
+    let open = open_trusted(file, options.write(true).create(true).truncate(false).mode(0o600))?;
+    if open.metadata()?.mode() & 0o077 != 0 {
+        open.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(open)
+}
+
+/// Reads a file of a folder that was checked; never through a link, and never one that another user planted. `None` if
+/// there is none.
+pub fn read(file: &Path) -> Result<Option<String>, StateDirError> {
+    let mut open = match open_trusted(file, &mut OpenOptions::new()) {
+        Err(StateDirError::Io(e)) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let mut text = String::new();
+    open.read_to_string(&mut text)?;
+    Ok(Some(text))
+}
+
+/// Replaces a file of a folder that was checked, as a whole: whoever reads it, also after a kill, finds what was there
+/// before or all of this. It is written to `.NAME` beside it; what a killed program left there is written over.
+pub fn replace(file: &Path, content: &[u8], mode: u32) -> Result<(), StateDirError> {
+    let mut name = OsString::from(".");
+    name.push(file.file_name().unwrap_or_default());
+    let new = file.with_file_name(name);
+    let mut open = open_private(&new)?;
+    open.set_len(0)?;
+    open.write_all(content)?;
+    open.set_permissions(Permissions::from_mode(mode))?;
+    open.sync_all()?;
+    Ok(fs::rename(new, file)?)
+}
+
+fn open_trusted(file: &Path, options: &mut OpenOptions) -> Result<File, StateDirError> {
+    if fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink()) {
+        return Err(Untrusted { path: file.to_owned(), why: "is a link".into() }.into());
+    }
+    // Nor one that is put there now.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let open = options.read(true).custom_flags(flags.bits() as i32).open(file)?;
     let found = open.metadata()?;
     if !found.is_file() {
         return Err(Untrusted { path: file.to_owned(), why: "is not a file".into() }.into());
     }
     trust::check_metadata(file, &found)?;
-    if found.mode() & 0o077 != 0 {
-        open.set_permissions(Permissions::from_mode(0o600))?;
-    }
     Ok(open)
 }
 
@@ -162,6 +197,30 @@ mod tests {
             open_private(&file).unwrap();
             assert_eq!(mode(&file), after, "{before:o}");
         }
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_no_link_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, new, other) = (dir.path().join("a"), dir.path().join(".a"), dir.path().join("other"));
+        assert_eq!(read(&file).unwrap(), None);
+        // What a killed program left.
+        fs::write(&new, "longer than all").unwrap();
+        replace(&file, b"one", 0o644).unwrap();
+        assert_eq!((read(&file).unwrap().as_deref(), mode(&file), new.exists()), (Some("one"), 0o644, false));
+        replace(&file, b"two", 0o600).unwrap();
+        assert_eq!((read(&file).unwrap().as_deref(), mode(&file)), (Some("two"), 0o600));
+        fs::write(&other, "of others").unwrap();
+        std::os::unix::fs::symlink(&other, &new).unwrap();
+        assert!(replace(&file, b"three", 0o600).unwrap_err().to_string().contains("is a link"));
+        assert_eq!(
+            (read(&file).unwrap().as_deref(), read(&other).unwrap().as_deref()),
+            (Some("two"), Some("of others"))
+        );
+        assert!(read(&new).unwrap_err().to_string().contains("is a link"));
+        assert!(read(dir.path()).unwrap_err().to_string().contains("is not a file"));
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+        assert!(read(&file).unwrap_err().to_string().contains("can be written by others"));
     }
 
     #[test]

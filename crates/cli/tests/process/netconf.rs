@@ -1,6 +1,7 @@
 //! A switch that is managed by NETCONF.
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use super::judges::python_with;
 use super::machines::Fleet;
 use super::neighbours::yanglint;
 use super::switch_user::{Bench, bench};
-use super::{send, stderr, stdout, wait_until};
+use super::{has, send, stderr, stdout, wait_until};
 
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/netconf_client.py");
 const BASE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
@@ -174,7 +175,8 @@ fn client_is_served(mut client: Command) {
 fn ncclient_manages_a_switch() {
     let Some(python) = python_with("ncclient") else { return };
     let Some(bench) = managed() else { return };
-    let server = bench.command(&["netconf"]);
+    let startup = bench.folder.path().join("startup");
+    let server = bench.command(&["netconf", "--startup", &startup.display().to_string()]);
     let mut client = Command::new(python);
     client
         .args([CLIENT, "socket"])
@@ -184,6 +186,10 @@ fn ncclient_manages_a_switch() {
     bench.here.within(|| client_is_served(client)).unwrap();
     assert_eq!(sessions(&bench).len(), 1, "that of the session that was killed");
     assert!(has_window(&bench, "700us"), "{}", bench.status());
+    // What was kept is a file that sets up the switch.
+    let applied = bench.switch(&["apply", &startup.join("cell.toml").display().to_string()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    assert!(has_window(&bench, "800us"), "{}", bench.status());
 }
 
 /// The numbers of the sessions that have a file.
@@ -236,8 +242,65 @@ fn ncclient_manages_a_switch_over_ssh() {
     let mut client = fleet.beside(&python);
     client.args([CLIENT, "ssh", "10.77.0.2"]).args([fleet.path("key"), fleet.path("known_hosts")]);
     client_is_served(client);
-    let reverted = fleet.on("cell4", "ontick switch revert cell 2>&1; ls -A /run/ontick/switch/cell 2>&1");
-    assert!(reverted.contains("everything else is as before") && reverted.contains("No such file"), "{reverted}");
+    let revert = || {
+        let reverted = fleet.on("cell4", "ontick switch revert cell 2>&1; ls -A /run/ontick/switch/cell 2>&1");
+        assert!(reverted.contains("everything else is as before") && reverted.contains("No such file"), "{reverted}");
+    };
+    revert();
+    // As the unit does at a boot.
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/debian/ontick/ontick-switch@.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    assert!(unit.contains("ExecStart=/usr/bin/ontick switch run /etc/ontick/%i.toml\n"), "{unit}");
+    let booted = fleet.on("cell4", "ontick switch apply /etc/ontick/cell.toml --keep-throttling 2>&1");
+    assert!(booted.contains("works in process"), "{booted}");
+    revert();
+}
+
+/// Killed as it is about to make any of these calls, a copy to startup leaves the file from before or the whole new one.
+#[test]
+fn startup_is_written_as_a_whole_or_not_at_all() {
+    if !has("strace") {
+        return;
+    }
+    let Some(bench) = managed() else { return };
+    let (startup, input) = (bench.folder.path().join("startup"), bench.folder.path().join("input"));
+    let file = startup.join("cell.toml");
+    let copy = "<copy-config><target><startup/></target><source><running/></source></copy-config>";
+    std::fs::write(&input, hello("1.0") + &rpc(copy) + "]]>]]>").unwrap();
+    let own = bench.command(&["netconf", "--startup", &startup.display().to_string()]);
+    let session = |words: &[&str]| {
+        let mut command = Command::new("strace");
+        command.args(["-qq", "-o", "/dev/null"]).args(words).arg(own.get_program()).args(own.get_args());
+        command.stdin(std::fs::File::open(&input).unwrap()).stdout(Stdio::piped());
+        bench.here.within(|| command.output()).unwrap().unwrap()
+    };
+    let whole = session(&["-e", "trace=none"]);
+    if whole.stdout.is_empty() {
+        return ontick_skip::skipped!("strace may not trace here");
+    }
+    let (old, new) = (std::fs::read_to_string(bench.file()).unwrap(), std::fs::read_to_string(&file).unwrap());
+    let (mut kept, mut replaced) = (0, 0);
+    for call in ["ftruncate", "write", "fchmod", "fsync", "/^rename"] {
+        for number in 1.. {
+            std::fs::write(&file, &old).unwrap();
+            let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=KILL:when={number}"));
+            let status = session(&["-e", &trace, "-e", &inject]).status;
+            if status.success() {
+                break;
+            }
+            assert!(status.signal() == Some(9) || status.code() == Some(137), "{call} {number}: {status}");
+            match std::fs::read_to_string(&file).unwrap() {
+                text if text == old => kept += 1,
+                text if text == new => replaced += 1,
+                text => panic!("{call} {number}: {text}"),
+            }
+        }
+    }
+    assert!(kept > 5 && replaced > 0, "{kept} as before, {replaced} replaced");
+    // What a killed one left is in nobody's way, and goes.
+    assert!(session(&["-e", "trace=none"]).status.success());
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), new);
+    assert_eq!(std::fs::read_dir(&startup).unwrap().count(), 1);
 }
 
 #[test]

@@ -138,6 +138,50 @@ def commits_are_confirmed():
         two.commit()
 
 
+def startup_is_kept():
+    with session() as one, session() as two:
+        def first(store):
+            found = times(two.get_config(store))
+            return int(found[0]) if found else None
+
+        assert ":startup" in one.server_capabilities
+        assert first("startup") is None
+        refused("data-missing", lambda: one.validate("startup"))
+        refused("data-missing", lambda: one.delete_config("startup"))
+        one.copy_config(source="running", target="startup")
+        assert first("startup") == first("running") == 800_000
+        one.validate("startup")
+
+        # Of candidate, and back into it.
+        one.edit_config(target="candidate", config=windows(400_000))
+        one.copy_config(source="candidate", target="startup")
+        one.discard_changes()
+        assert (first("startup"), first("running")) == (400_000, 800_000)
+        one.copy_config(source="startup", target="candidate")
+        one.commit()
+        assert first("running") == 400_000
+        one.edit_config(target="candidate", config=windows(800_000))
+        one.commit()
+        assert first("startup") == 400_000
+
+        # What goes unless it is confirmed is not kept.
+        one.edit_config(target="candidate", config=windows(300_000))
+        one.commit(confirmed=True)
+        refused("in-use", lambda: two.copy_config(source="running", target="startup"), one.session_id)
+        one.cancel_commit()
+
+        with two.locked("startup"):
+            refused("lock-denied", lambda: one.lock("startup"), two.session_id)
+            refused("in-use", lambda: one.copy_config(source="running", target="startup"), two.session_id)
+            refused("in-use", lambda: one.delete_config("startup"), two.session_id)
+            two.delete_config("startup")
+            assert first("startup") is None
+        refused("operation-not-supported", lambda: one.edit_config(target="startup", config=windows(300_000)))
+        refused("operation-not-supported", lambda: one.copy_config(source="startup", target="running"))
+        refused("invalid-value", lambda: one.copy_config(source="startup", target="startup"))
+        one.copy_config(source="running", target="startup")
+
+
 def may_lock(one):
     try:
         one.lock("running")
@@ -148,6 +192,7 @@ def may_lock(one):
 
 
 commits_are_confirmed()
+startup_is_kept()
 with session() as one:
     # Killed, and so not to be closed.
     two = session()

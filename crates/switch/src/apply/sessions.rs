@@ -1,5 +1,5 @@
-//! Who manages a switch over the network: sessions, and the lock that one of them has on what is configured. Both are
-//! locks on files, so that they go with their process, however it ends.
+//! Who manages a switch over the network: sessions, and the locks that one of them has on what is configured. All are locks
+//! on files, so that they go with their process, however it ends.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -13,7 +13,6 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::switch_dir::{failed, refused};
 use super::{Lock, SwitchDir, SwitchDirError};
 
-const LOCK: &str = "configuring";
 /// What the name of a session's file begins with, before the number.
 const SESSION: &str = "session-";
 
@@ -23,6 +22,25 @@ pub struct Session {
     /// Locked as long as the process lives.
     _alive: File,
     place: PathBuf,
+}
+
+/// A configuration that one session at a time may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Configuration {
+    /// What the switch does.
+    Running,
+    /// What it is to do from the next boot on.
+    Startup,
+}
+
+impl Configuration {
+    /// The file that is locked.
+    fn lock(self) -> &'static str {
+        match self {
+            Self::Running => "configuring",
+            Self::Startup => "configuring-startup",
+        }
+    }
 }
 
 /// Another session has the lock.
@@ -93,8 +111,12 @@ impl SwitchDir {
     }
 
     /// Takes the right to change what is configured, unless another session has it.
-    pub fn lock_configuration(&self, session: &Session) -> Result<Result<ConfigurationLock, Held>, SwitchDirError> {
-        let place = self.beside(LOCK);
+    pub fn lock_configuration(
+        &self,
+        which: Configuration,
+        session: &Session,
+    ) -> Result<Result<ConfigurationLock, Held>, SwitchDirError> {
+        let place = self.beside(which.lock());
         let mut file = open_private(&place).map_err(|e| refused(&place, "written", e))?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut text = String::new();
@@ -129,10 +151,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = SwitchDir::of("cell", Some(home.path())).unwrap();
         let session = Session::begin(&folder, &folder.lock().unwrap()).unwrap();
-        let lock = folder.lock_configuration(&session).unwrap().unwrap();
-        assert_eq!(folder.lock_configuration(&session).unwrap().unwrap_err(), Held { session: std::process::id() });
-        drop(lock);
-        assert!(folder.lock_configuration(&session).unwrap().is_ok());
+        let lock = |which| folder.lock_configuration(which, &session).unwrap();
+        let running = lock(Configuration::Running).unwrap();
+        assert_eq!(lock(Configuration::Running).unwrap_err(), Held { session: std::process::id() });
+        assert!(lock(Configuration::Startup).is_ok());
+        drop(running);
+        assert!(lock(Configuration::Running).is_ok());
         assert!(SwitchDir::all(Some(home.path())).is_empty());
     }
 

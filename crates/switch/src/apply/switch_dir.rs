@@ -2,7 +2,7 @@
 //! either.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -272,13 +272,8 @@ impl SwitchDir {
     }
 
     pub(super) fn replace(&self, file: &str, text: &str) -> Result<(), SwitchDirError> {
-        let (new, place) = (self.path(&format!(".{file}")), self.path(file));
-        let mut open = open_private(&new).map_err(|e| refused(&place, "written", e))?;
-        let written = open.set_len(0).and_then(|()| {
-            open.write_all(text.as_bytes())?;
-            open.sync_all()
-        });
-        written.and_then(|()| fs::rename(&new, &place)).map_err(|e| failed(&place, "written", &e))
+        let place = self.path(file);
+        state_dir::replace(&place, text.as_bytes(), 0o600).map_err(|e| refused(&place, "written", e))
     }
 
     /// Nothing of the switch is left. It goes at once: nobody sees, and no kill leaves, a part of it.

@@ -60,6 +60,7 @@ impl Hello {
 pub enum Datastore {
     Running,
     Candidate,
+    Startup,
 }
 
 /// Where configuration comes from.
@@ -109,7 +110,8 @@ pub enum Request<'a, 'i> {
     Get { filter: Option<Element<'a, 'i>> },
     GetConfig { source: Datastore, filter: Option<Element<'a, 'i>> },
     EditConfig(Edit<'a, 'i>),
-    CopyConfig { source: Source<'a, 'i> },
+    CopyConfig { target: Datastore, source: Source<'a, 'i> },
+    DeleteConfig,
     Validate { source: Source<'a, 'i> },
     DiscardChanges,
     Commit(Commit),
@@ -220,12 +222,17 @@ fn request<'a, 'i>(operation: Element<'a, 'i>) -> Result<Request<'a, 'i>, RpcErr
         }
         "copy-config" => {
             only(&["target", "source"])?;
-            candidate(operation)?;
-            Ok(Request::CopyConfig { source: source(operation)? })
+            copy(operation)
         }
         "delete-config" => {
-            let why = "running and candidate cannot be deleted, and there is no other";
-            Err(RpcError::protocol(Tag::OperationNotSupported, why))
+            only(&["target"])?;
+            match datastore(operation, "target")? {
+                Datastore::Startup => Ok(Request::DeleteConfig),
+                Datastore::Running | Datastore::Candidate => {
+                    let why = "running and candidate cannot be deleted; startup can";
+                    Err(RpcError::protocol(Tag::OperationNotSupported, why))
+                }
+            }
         }
         "validate" => {
             only(&["source"])?;
@@ -264,7 +271,14 @@ fn request<'a, 'i>(operation: Element<'a, 'i>) -> Result<Request<'a, 'i>, RpcErr
 }
 
 fn edit<'a, 'i>(operation: Element<'a, 'i>) -> Result<Edit<'a, 'i>, RpcError> {
-    candidate(operation)?;
+    match datastore(operation, "target")? {
+        Datastore::Candidate => {}
+        Datastore::Running => return Err(not_writable()),
+        Datastore::Startup => {
+            let why = "startup is changed by <copy-config> and <delete-config> only";
+            return Err(RpcError::protocol(Tag::OperationNotSupported, why));
+        }
+    }
     let value = |name| child(operation, name).map(text);
     let wrong = |name: &str, value: &str| {
         RpcError::protocol(Tag::InvalidValue, format!("<{name}> cannot be \"{value}\"")).with("bad-element", name)
@@ -323,14 +337,21 @@ fn filter<'a, 'i>(operation: Element<'a, 'i>) -> Result<Option<Element<'a, 'i>>,
     }
 }
 
-fn candidate(operation: Element) -> Result<(), RpcError> {
-    match datastore(operation, "target")? {
-        Datastore::Candidate => Ok(()),
-        Datastore::Running => {
-            let why = "running is changed by a commit of candidate only (there is no :writable-running)";
-            Err(RpcError::protocol(Tag::OperationNotSupported, why))
+fn copy<'a, 'i>(operation: Element<'a, 'i>) -> Result<Request<'a, 'i>, RpcError> {
+    let (target, source) = (datastore(operation, "target")?, source(operation)?);
+    match target {
+        // RFC 6241 section 7.3.
+        _ if source == Source::Datastore(target) => {
+            Err(RpcError::protocol(Tag::InvalidValue, "source and target are the same datastore"))
         }
+        Datastore::Running => Err(not_writable()),
+        Datastore::Candidate | Datastore::Startup => Ok(Request::CopyConfig { target, source }),
     }
+}
+
+fn not_writable() -> RpcError {
+    let why = "running is changed by a commit of candidate only (there is no :writable-running)";
+    RpcError::protocol(Tag::OperationNotSupported, why)
 }
 
 fn datastore(operation: Element, parameter: &str) -> Result<Datastore, RpcError> {
@@ -342,8 +363,9 @@ fn store(element: Element) -> Result<Datastore, RpcError> {
     match element.tag_name().name() {
         "running" if is(element, "running") => Ok(Datastore::Running),
         "candidate" if is(element, "candidate") => Ok(Datastore::Candidate),
-        "startup" | "url" => {
-            let why = format!("there is no <{}>; running and candidate are", element.tag_name().name());
+        "startup" if is(element, "startup") => Ok(Datastore::Startup),
+        "url" => {
+            let why = "there is no <url>; running, candidate and startup are";
             Err(RpcError::protocol(Tag::OperationNotSupported, why))
         }
         _ => Err(unknown(element, "where a datastore must be")),

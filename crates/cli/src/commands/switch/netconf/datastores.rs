@@ -1,10 +1,10 @@
-//! What runs, as configuration and with its state.
+//! What runs, as configuration and with its state, and what is to run from the next boot on.
 
-use ontick_switch::apply::{Journal, Live, SwitchDir};
+use ontick_switch::apply::{Journal, Live, StartupFile, SwitchDir};
 use ontick_switch::kernel::status::{LinkState, PortStatus, status};
 use ontick_tsn::model::{Clock, Plane, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
-use ontick_tsn::yang;
+use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
 
 use super::super::background;
@@ -53,6 +53,17 @@ pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
         }
     }
     Ok(data)
+}
+
+/// What is set up at the next boot; none if nothing is.
+pub fn startup(file: &StartupFile, folder: &SwitchDir) -> Result<Option<Switch>, RpcError> {
+    let Some(text) = file.read().map_err(failed)? else { return Ok(None) };
+    let path = file.path().display();
+    let switch = config::read(&text).map_err(|errors| failed(errors.in_file(&path.to_string())))?.switch;
+    match switch.name == folder.name() {
+        true => Ok(Some(switch)),
+        false => Err(failed(format!("{path} describes switch {}, not {}", switch.name, folder.name()))),
+    }
 }
 
 /// The table of an interface's gates, in a bridge or in an end station.

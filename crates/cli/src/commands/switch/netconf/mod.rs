@@ -6,9 +6,10 @@ mod datastores;
 mod session;
 
 use std::io::{Read, Write, stdin, stdout};
+use std::path::PathBuf;
 
 use clap::Args;
-use ontick_switch::apply::{Journal, Session as Presence};
+use ontick_switch::apply::{Journal, Session as Presence, StartupFile};
 use ontick_tsn::netconf::framing::{Decoder, Framing, FramingError, encode};
 use ontick_tsn::netconf::{Hello, Reply, Rpc, RpcError, Tag, hello, read};
 
@@ -17,16 +18,18 @@ use crate::failure::{Failure, Outcome};
 use session::{Next, Session};
 
 /// What there is beside the base protocol.
-const CAPABILITIES: [&str; 4] = [
+const CAPABILITIES: [&str; 5] = [
     "urn:ietf:params:netconf:capability:candidate:1.0",
     "urn:ietf:params:netconf:capability:confirmed-commit:1.1",
     "urn:ietf:params:netconf:capability:validate:1.1",
     "urn:ietf:params:netconf:capability:rollback-on-error:1.0",
+    "urn:ietf:params:netconf:capability:startup:1.0",
 ];
 
 /// Serve NETCONF (RFC 6241) on standard input and output, as a subsystem of this machine's SSH server.
 ///
-/// A manager reads the gate parameters of a switch that is set up, and changes its gates, in the YANG of IEEE 802.1Qcw.
+/// A manager reads the gate parameters of a switch that is set up, and changes its gates, in the YANG of IEEE 802.1Qcw. It
+/// can keep them for the next boot, in /etc/ontick/NAME.toml.
 /// OpenSSH checks who may connect; ontick listens on no port and knows no passwords.
 #[derive(Args)]
 #[command(after_help = "Example (/etc/ssh/sshd_config):\n  Subsystem netconf /usr/bin/ontick switch netconf")]
@@ -36,6 +39,9 @@ pub struct Netconf {
     /// Waits on standard input for the session that it guards, whose commit has this number
     #[arg(long, hide = true, value_name = "NUMBER", requires = "name")]
     guard: Option<u64>,
+    /// Where the file is that is read at each boot; tests have a place of their own
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    startup: Option<PathBuf>,
 }
 
 impl Netconf {
@@ -58,7 +64,8 @@ impl Netconf {
         let Some(greeting) = peer.receive()? else { return Ok(Outcome::Met) };
         let document = read(&greeting)?;
         peer.frame(Hello::of(&document)?.framing);
-        let mut session = Session::new(folder, presence, self.name.state);
+        let startup = StartupFile::of(&folder, self.startup.as_deref())?;
+        let mut session = Session::new(folder, startup, presence, self.name.state);
         while let Some(message) = peer.receive()? {
             let (reply, next) = match read(&message) {
                 Ok(document) => {

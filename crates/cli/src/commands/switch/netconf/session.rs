@@ -1,12 +1,13 @@
 //! One session: what each request does.
 
-use ontick_switch::apply::{ConfigurationLock, Held, Session as Presence, SwitchDir};
+use ontick_switch::apply::{Configuration, ConfigurationLock, Held, Session as Presence, StartupFile, SwitchDir};
 use ontick_tsn::netconf::{
     Commit, Datastore, Edit, Operation, Reply, Request, RpcError, Source, Tag, TestOption, data_xml, edited, selected,
 };
-use serde_json::Value;
+use ontick_tsn::{config, yang};
+use serde_json::{Value, json};
 
-use super::super::target_flags::{StateFlag, lock};
+use super::super::target_flags::{StateFlag, lock, refuse_short_windows};
 use super::change::{self, Change};
 use super::confirmed;
 use super::datastores::{self, failed};
@@ -20,11 +21,13 @@ pub enum Next {
 
 pub struct Session {
     folder: SwitchDir,
+    startup: StartupFile,
     presence: Presence,
     /// What this session has changed and not committed; no other session sees it.
     candidate: Option<Candidate>,
     is_candidate_locked: bool,
     running_lock: Option<ConfigurationLock>,
+    startup_lock: Option<ConfigurationLock>,
     state: StateFlag,
 }
 
@@ -37,8 +40,17 @@ struct Candidate {
 type Answer = Result<Reply, RpcError>;
 
 impl Session {
-    pub fn new(folder: SwitchDir, presence: Presence, state: StateFlag) -> Self {
-        Self { folder, presence, candidate: None, is_candidate_locked: false, running_lock: None, state }
+    pub fn new(folder: SwitchDir, startup: StartupFile, presence: Presence, state: StateFlag) -> Self {
+        Self {
+            folder,
+            startup,
+            presence,
+            candidate: None,
+            is_candidate_locked: false,
+            running_lock: None,
+            startup_lock: None,
+            state,
+        }
     }
 
     /// Does what is asked.
@@ -63,10 +75,13 @@ impl Session {
             Request::Get { filter } => of(datastores::with_state(&self.folder)?, filter),
             Request::GetConfig { source, filter } => of(self.data(source)?, filter),
             Request::EditConfig(edit) => self.edit(&edit),
-            Request::CopyConfig { source } => {
+            Request::CopyConfig { target: Datastore::Startup, source } => self.keep(source),
+            Request::CopyConfig { source, .. } => {
                 let data = self.source(source)?;
                 self.put(data)
             }
+            Request::DeleteConfig => self.delete(),
+            Request::Validate { source: Source::Datastore(Datastore::Startup) } => self.validate_startup(),
             Request::Validate { source } => {
                 let data = self.source(source)?;
                 change::checked(&self.folder, &data).map(|_| Reply::Ok)
@@ -95,7 +110,11 @@ impl Session {
     fn data(&self, datastore: Datastore) -> Result<Value, RpcError> {
         match (datastore, &self.candidate) {
             (Datastore::Candidate, Some(candidate)) => Ok(candidate.data.clone()),
-            _ => datastores::running(&self.folder),
+            (Datastore::Candidate | Datastore::Running, _) => datastores::running(&self.folder),
+            (Datastore::Startup, _) => match datastores::startup(&self.startup, &self.folder)? {
+                Some(switch) => Ok(yang::export(&switch).map_err(failed)?.document),
+                None => Ok(json!({})),
+            },
         }
     }
 
@@ -125,15 +144,57 @@ impl Session {
         Ok(Reply::Ok)
     }
 
-    fn commit(&mut self, commit: &Commit) -> Answer {
-        // Held until the end of the commit where the session does not have it anyway.
-        let _running = match self.running_lock {
-            Some(_) => None,
-            None => Some(self.folder.lock_configuration(&self.presence).map_err(failed)?.map_err(|held: Held| {
-                let why = format!("session {} has locked running", held.session);
-                RpcError::protocol(Tag::InUse, why)
-            })?),
+    /// Writes what the switch is to be from the next boot on.
+    fn keep(&self, source: Source) -> Answer {
+        let _startup = self.unless_locked(Configuration::Startup)?;
+        let _lock = lock(&self.folder).map_err(failed)?;
+        if let Some(gates) = self.folder.unconfirmed() {
+            let why =
+                format!("a commit of session {} waits to be confirmed: confirm or cancel it first", gates.session);
+            return Err(RpcError::protocol(Tag::InUse, why));
+        }
+        let switch = match change::checked(&self.folder, &self.source(source)?)? {
+            Some(switch) => switch,
+            None => datastores::switch(&self.folder)?.1,
         };
+        self.startup.write(&config::write(&switch)).map_err(failed)?;
+        Ok(Reply::Ok)
+    }
+
+    fn delete(&self) -> Answer {
+        let _startup = self.unless_locked(Configuration::Startup)?;
+        match self.startup.remove().map_err(failed)? {
+            true => Ok(Reply::Ok),
+            false => Err(self.no_startup()),
+        }
+    }
+
+    fn validate_startup(&self) -> Answer {
+        let switch = datastores::startup(&self.startup, &self.folder)?.ok_or_else(|| self.no_startup())?;
+        refuse_short_windows(&switch, None).map_err(failed)?;
+        Ok(Reply::Ok)
+    }
+
+    fn no_startup(&self) -> RpcError {
+        let why = format!("there is no {}: nothing is set up at the next boot", self.startup.path().display());
+        RpcError::protocol(Tag::DataMissing, why)
+    }
+
+    /// Another session's lock keeps this one off. Where it has no lock of its own, this is held while it works.
+    fn unless_locked(&self, which: Configuration) -> Result<Option<ConfigurationLock>, RpcError> {
+        let (own, name) = match which {
+            Configuration::Running => (&self.running_lock, "running"),
+            Configuration::Startup => (&self.startup_lock, "startup"),
+        };
+        if own.is_some() {
+            return Ok(None);
+        }
+        let in_use = |held: Held| RpcError::protocol(Tag::InUse, format!("session {} has locked {name}", held.session));
+        self.folder.lock_configuration(which, &self.presence).map_err(failed)?.map(Some).map_err(in_use)
+    }
+
+    fn commit(&mut self, commit: &Commit) -> Answer {
+        let _running = self.unless_locked(Configuration::Running)?;
         let _lock = lock(&self.folder).map_err(failed)?;
         let pending = confirmed::pending_of(&self.folder, self.presence.id(), commit.persist_id.as_deref())?;
         let change = match &self.candidate {
@@ -164,6 +225,10 @@ impl Session {
             RpcError::protocol(Tag::LockDenied, why).with("session-id", session.to_string())
         };
         let own = || denied(self.presence.id(), "this session has the lock already".into());
+        let taken = |which| {
+            let lock = self.folder.lock_configuration(which, &self.presence).map_err(failed)?;
+            lock.map_err(|held| denied(held.session, format!("session {} has the lock", held.session)))
+        };
         match datastore {
             Datastore::Running if self.running_lock.is_some() => Err(own()),
             Datastore::Running => {
@@ -172,9 +237,12 @@ impl Session {
                     let why = format!("a commit of session {} waits to be confirmed", other.session);
                     return Err(denied(other.session, why));
                 }
-                let lock = self.folder.lock_configuration(&self.presence).map_err(failed)?;
-                let taken = |held: Held| denied(held.session, format!("session {} has the lock", held.session));
-                self.running_lock = Some(lock.map_err(taken)?);
+                self.running_lock = Some(taken(Configuration::Running)?);
+                Ok(Reply::Ok)
+            }
+            Datastore::Startup if self.startup_lock.is_some() => Err(own()),
+            Datastore::Startup => {
+                self.startup_lock = Some(taken(Configuration::Startup)?);
                 Ok(Reply::Ok)
             }
             Datastore::Candidate if self.is_candidate_locked => Err(own()),
@@ -193,6 +261,7 @@ impl Session {
     fn unlock(&mut self, datastore: Datastore) -> Answer {
         let had = match datastore {
             Datastore::Running => self.running_lock.take().is_some(),
+            Datastore::Startup => self.startup_lock.take().is_some(),
             Datastore::Candidate => {
                 let had = std::mem::take(&mut self.is_candidate_locked);
                 // RFC 6241 section 8.3.5.2: changes go with the lock.
