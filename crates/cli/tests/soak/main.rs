@@ -84,6 +84,7 @@ fn nothing_is_lost_or_left_and_nothing_grows_whatever_is_done() {
     let table = result.table(seed);
     std::fs::write(folder.join("table.md"), &table).unwrap();
     std::fs::write(folder.join("usage.svg"), result.picture(seed)).unwrap();
+    std::fs::write(folder.join("usage.tsv"), result.usage()).unwrap();
     let journal = std::fs::read_to_string(folder.join("journal.tsv")).unwrap();
     assert!(result.findings.is_empty(), "{journal}\n{table}\n{:#?}", result.findings);
     // Something was at work in each.

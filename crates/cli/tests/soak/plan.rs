@@ -41,6 +41,13 @@ pub enum Fault {
     Load,
 }
 
+impl Fault {
+    /// Whether it lasts for a while, and is over then.
+    pub fn lasts(self) -> bool {
+        !matches!(self, Self::Kill(_) | Self::ResetClient | Self::Gates)
+    }
+}
+
 /// A fault, how long it lasts, and the rest after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {

@@ -135,3 +135,10 @@ impl Site {
         }
     }
 }
+
+/// Where a soak ends half-way, the disk is still there, and a folder with a mount cannot be removed.
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = unmount(self.disk(), UnmountFlags::DETACH);
+    }
+}

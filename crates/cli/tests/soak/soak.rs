@@ -33,7 +33,7 @@ pub struct Soak {
 impl Soak {
     /// Nothing where this machine does not allow it, which is said.
     pub fn begin(journal: &Path, seed: u64, observed_every: Duration) -> Option<Self> {
-        if !["setpriv", "nsenter", "chrt", "ip", "tc"].into_iter().all(crate::has) {
+        if !["setpriv", "nsenter", "nice", "ip", "tc"].into_iter().all(crate::has) {
             return None;
         }
         let site = Rc::new(Site::new()?);
@@ -74,7 +74,8 @@ impl Soak {
     }
 
     fn step(&mut self, step: Step) {
-        self.journal.fault(&format!("{:?} for {} ms", step.fault, step.lasts.as_millis()));
+        let lasts = if step.fault.lasts() { format!(" for {} ms", step.lasts.as_millis()) } else { String::new() };
+        self.journal.fault(&format!("{:?}{lasts}", step.fault));
         let findings = self.inflict(step);
         self.journal.found(findings);
         self.go_on(step.rest);
@@ -178,7 +179,8 @@ impl Soak {
         let at = self.journal.seconds();
         let running = TARGETS.map(|target| self.of(target).processes()).concat();
         for (name, pid) in running {
-            let life = self.usages.entry((name, pid)).or_insert_with(|| Life { began: at, usage: Usage::default() });
+            let life =
+                self.usages.entry((name, pid)).or_insert_with(|| Life { began: at, pid, usage: Usage::default() });
             life.usage.observe(pid);
         }
     }

@@ -8,10 +8,14 @@ use crate::oracle::growth::{MEMORY, Series};
 use crate::participants::Count;
 use crate::usage::Usage;
 
+/// Points of a panel, at most.
+const POINTS: usize = 100;
+
 /// One life of a process.
 pub struct Life {
     /// Seconds from the soak's beginning.
     pub began: f64,
+    pub pid: u32,
     pub usage: Usage,
 }
 
@@ -61,34 +65,39 @@ impl Result {
         text
     }
 
-    /// Memory and descriptors of all lives of each process.
+    /// Memory of each process, and the descriptors of all.
     pub fn picture(&self, seed: u64) -> String {
-        let of = |name: &str, figures: fn(&Usage) -> &Series, scale: f64| -> Vec<(f64, f64)> {
-            let mut points: Vec<(f64, f64)> = Vec::new();
-            for (_, life) in self.lives.iter().filter(|(of, _)| *of == name) {
-                points.extend(figures(&life.usage).iter().map(|(at, figure)| (life.began + at, figure * scale)));
-            }
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            points
-        };
-        let panels = self.processes().into_iter().flat_map(|name| {
-            [
-                Panel {
-                    name: format!("{name}: PSS, MiB"),
-                    points: of(name, |usage| &usage.proportional, 1.0 / 1024.0),
-                },
-                Panel { name: format!("{name}: descriptors"), points: of(name, |usage| &usage.descriptors, 1.0) },
-            ]
+        let memory = self.processes().into_iter().map(|name| {
+            let lives = self.lives.iter().filter(|(of, _)| *of == name).map(|(_, life)| life);
+            let points = lives.flat_map(|life| shifted(&life.usage.proportional, life.began, 1.0 / 1024.0)).collect();
+            Panel { name: format!("{name}: PSS, MiB"), points: thinned(points) }
+        });
+        let descriptors = self.processes().into_iter().map(|name| {
+            let lives = self.lives.iter().filter(|(of, _)| *of == name).map(|(_, life)| life);
+            let points = lives.flat_map(|life| shifted(&life.usage.descriptors, life.began, 1.0)).collect();
+            Panel { name: format!("{name}: descriptors"), points: thinned(points) }
         });
         growth(&Growth {
             title: "Memory and descriptors under faults".into(),
             about: format!(
-                "seed {seed}, {} faults in {:.0} s; a process that is killed begins anew",
+                "seed {seed}, {} faults in {:.0} s; the most in each part of the time; a process that is killed begins anew",
                 self.faults, self.seconds
             ),
             with: "s".into(),
-            panels: panels.collect(),
+            panels: memory.chain(descriptors).collect(),
         })
+    }
+
+    /// All figures, a line for each look at a process.
+    pub fn usage(&self) -> String {
+        let mut text = "seconds\tprocess\tpid\tdescriptors\tVmRSS KiB\tPSS KiB\n".to_owned();
+        for (name, Life { began, pid, usage }) in &self.lives {
+            let memory = usage.resident.iter().zip(&usage.proportional);
+            for ((at, open), ((_, resident), (_, proportional))) in usage.descriptors.iter().zip(memory) {
+                let _ = writeln!(text, "{:.1}\t{name}\t{pid}\t{open}\t{resident}\t{proportional}", began + at);
+            }
+        }
+        text
     }
 
     fn processes(&self) -> Vec<&'static str> {
@@ -100,4 +109,30 @@ impl Result {
 
 fn span(usage: &Usage) -> f64 {
     usage.descriptors.last().map_or(0.0, |last| last.0 - usage.descriptors[0].0)
+}
+
+fn shifted(series: &Series, began: f64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
+    series.iter().map(move |(at, figure)| (began + at, figure * scale))
+}
+
+/// The most of each part of the time, in order.
+fn thinned(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let most = |some: &[(f64, f64)]| some.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    points.chunks(points.len().div_ceil(POINTS).max(1)).filter_map(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinned_points_keep_the_most_and_their_order() {
+        let points: Vec<(f64, f64)> =
+            (0..1000).rev().map(|n| (f64::from(n), if n == 501 { 9.0 } else { 1.0 })).collect();
+        let thinned = thinned(points);
+        assert!(thinned.len() <= POINTS && thinned.is_sorted_by(|a, b| a.0 < b.0), "{thinned:?}");
+        assert_eq!(thinned.iter().filter(|point| **point == (501.0, 9.0)).count(), 1);
+        assert_eq!(super::thinned(vec![(1.0, 2.0)]), [(1.0, 2.0)]);
+    }
 }

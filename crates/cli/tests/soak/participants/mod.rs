@@ -14,8 +14,8 @@ pub use watch::Watching;
 
 use std::time::Duration;
 
-/// A command ends within this time on a machine that is loaded.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// A command begins, ends or answers within this time, also on a machine that leaves it a hundredth of a CPU.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One of them. Findings are sentences.
 pub trait Participant {

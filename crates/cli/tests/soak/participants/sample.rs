@@ -30,7 +30,7 @@ struct Life {
     process: Killed,
     address: String,
     clients: Vec<Client>,
-    /// The place of the one that hangs among the clients.
+    /// The one that hangs or resets its connection.
     unsteady: Client,
 }
 
