@@ -16,21 +16,8 @@ use crate::site::{Killed, Site};
 /// So that the sender, which spins for a part of each pulse, takes little of a CPU.
 const EVERY: Duration = Duration::from_millis(1500);
 /// The least priority that lets pulses keep their widths on a loaded machine.
-const ENDS: [&str; 13] = [
-    "--policy",
-    "fifo:1",
-    "--cpu",
-    "any",
-    "--stock",
-    "--short",
-    "200us",
-    "--payload",
-    "8",
-    "--code",
-    "2x1",
-    "--timeout",
-    "60s",
-];
+const ENDS: [&str; 12] =
+    ["--policy", "fifo:1", "--cpu", "any", "--short", "200us", "--payload", "8", "--code", "2x1", "--timeout", "60s"];
 
 pub struct Link {
     site: Rc<Site>,

@@ -176,7 +176,7 @@ impl Participant for Sampling {
     fn start(&mut self) {
         let (file, socket) =
             (format!("file:{}", self.file().display()), format!("unix:{},format=csv", self.socket().display()));
-        let job = ["sample", "--rate", RATE, "--source", "wave:ramp", "--policy", "other", "--cpu", "any", "--stock"];
+        let job = ["sample", "--rate", RATE, "--source", "wave:ramp", "--policy", "other", "--cpu", "any"];
         let words = [&job[..], &["--to", "tcp:127.0.0.1:0,format=csv", "--to", &socket, "--to", &file]].concat();
         let process = self.site.start("sample", &mut self.site.command(true, &[], &words));
         let mut address = String::new();

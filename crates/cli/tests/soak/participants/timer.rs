@@ -66,7 +66,7 @@ impl Participant for Timer {
     fn start(&mut self) {
         let record = self.record().display().to_string();
         let job = ["latency", "timer", "--method", "clock_nanosleep", "--interval", "10ms", "--policy", "other"];
-        let words = [&job[..], &["--cpu", "any", "--stock", "--duration", "1000h", "--record", &record]].concat();
+        let words = [&job[..], &["--cpu", "any", "--duration", "1000h", "--record", &record]].concat();
         self.life = Some((self.site.start("timer", &mut self.site.command(true, &[], &words)), Instant::now()));
         // It does not begin on a disk that is full by then.
         let journal = self.journal();
