@@ -62,8 +62,8 @@ pub struct Response {
     interval: u64,
     /// A second board that runs Zephyr's latmon program stimulates and measures: latmon://HOST[:PORT]. Its pulse line is
     /// joined to the input, its acknowledge line to the output, which is then inverse. Or a logic analyser records input
-    /// and output meanwhile, by sigrok-cli, and its figures stand beside ontick's:
-    /// sigrok:DRIVER,input=CHANNEL,output=CHANNEL[,KEY=VALUE…] (docs/instruments.md)
+    /// and output meanwhile, by sigrok-cli, and its figures stand beside ontick's: sigrok:DRIVER, the channels as
+    /// input=D0 and output=D1, and options of the device, with commas between them (docs/instruments.md)
     #[arg(long, value_name = "OBSERVER")]
     observer: Option<ObservedBy>,
     /// The output is high while the input is low
