@@ -325,6 +325,16 @@ pub enum Guard {
     LargestFrame,
 }
 
+/// What all gates of a switch are, whatever their lists say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateOverride {
+    /// All are open.
+    Open,
+    /// All are closed, those of ports without a list too: nothing leaves.
+    Closed,
+}
+
 /// Some gates are open, for some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {

@@ -62,6 +62,8 @@ impl View {
         closes_ns: [NEVER; CLASSES],
         window_ns: [NEVER; CLASSES],
     };
+    /// All gates closed, for ever.
+    pub const CLOSED: View = View { open: 0, closes_ns: [0; CLASSES], window_ns: [0; CLASSES], ..View::OPEN };
 }
 
 impl Schedule {

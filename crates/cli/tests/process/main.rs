@@ -103,6 +103,7 @@ mod switch_user;
 mod switch_windows;
 mod tails;
 mod terminal;
+mod time_loss;
 mod timed_section;
 mod transparent_clock;
 mod tune;

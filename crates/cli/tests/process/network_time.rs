@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::{Running, has, namespace::namespace, ontick, run, runs, send, stderr, stdout, wait_until};
 
 /// Two stations on one cable; a master is lost after 1.5 s without a word of it.
-const NETWORK: &str = r#"
+pub(super) const NETWORK: &str = r#"
 station = [{ name = "a" }, { name = "b" }]
 link = [{ between = ["a", "b"], ports = ["porta", "portb"] }]
 stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
@@ -28,13 +28,13 @@ announce-interval = "500ms"
 const LINES: usize = 300;
 
 /// A cable between two namespaces, and a folder with the network's file.
-struct Cable {
+pub(super) struct Cable {
     a: Namespace,
     b: Namespace,
-    folder: TempDir,
+    pub(super) folder: TempDir,
 }
 
-fn cable(network: &str) -> Option<Cable> {
+pub(super) fn cable(network: &str) -> Option<Cable> {
     if !has("ptp4l") {
         return None;
     }
@@ -46,16 +46,26 @@ fn cable(network: &str) -> Option<Cable> {
 }
 
 /// `network time run`, at work.
-struct Node {
-    child: Running,
+pub(super) struct Node {
+    pub(super) child: Running,
     lines: BufReader<ChildStdout>,
 }
 
 impl Cable {
     /// A node in its namespace, by this file.
-    fn start(&self, node: &str, file: &str) -> Node {
+    pub(super) fn start(&self, node: &str, file: &str) -> Node {
+        self.start_with(node, file, &[])
+    }
+
+    /// The same with more options.
+    pub(super) fn start_with(&self, node: &str, file: &str, more: &[&str]) -> Node {
         let mut command = ontick(&["network", "time", "run", file, "--node", node, "--free-running", "--json"]);
-        command.current_dir(&self.folder).args(["--sockets", "sockets"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .current_dir(&self.folder)
+            .args(["--sockets", "sockets"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let namespace = if node == "a" { &self.a } else { &self.b };
         let mut child = namespace.within(|| command.spawn()).unwrap().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
@@ -63,7 +73,7 @@ impl Cable {
     }
 
     /// The processes of ptp4l that were started with a socket in this folder.
-    fn programs(&self) -> Vec<i32> {
+    pub(super) fn programs(&self) -> Vec<i32> {
         let folder = self.folder.path().file_name().unwrap().to_str().unwrap().to_owned();
         let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
         let is_one = |pid: &i32| {
@@ -77,7 +87,7 @@ impl Cable {
 
 impl Node {
     /// The next document of which this holds.
-    fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    pub(super) fn until(&mut self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let mut seen = String::new();
         for _ in 0..LINES {
             let mut line = String::new();
@@ -95,12 +105,12 @@ impl Node {
         panic!("waited in vain for {what}:\n{seen}");
     }
 
-    fn event(&mut self, name: &str) -> Value {
+    pub(super) fn event(&mut self, name: &str) -> Value {
         self.until(name, |document| document["event"] == name)
     }
 
     /// What it came to after Ctrl-C, and its exit status.
-    fn end(mut self) -> (Value, Option<i32>) {
+    pub(super) fn end(mut self) -> (Value, Option<i32>) {
         send(self.child.0.id(), Signal::INT);
         let summary = self.until("the summary", |document| document["kind"] == "summary");
         (summary, self.child.0.wait().unwrap().code())

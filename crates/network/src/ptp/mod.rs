@@ -7,6 +7,7 @@
 
 mod client;
 mod configuration;
+mod holdover;
 mod management;
 mod programs;
 mod role;
@@ -17,6 +18,7 @@ mod watch;
 
 pub use client::{Client, ClientError, Observation, Offset, PortObservation};
 pub use configuration::{Node, NodeError};
+pub use holdover::{Holdover, Verdict};
 pub use management::{ClockIdentity, PortState};
 pub use programs::{Linuxptp, ProgramError, clock_programs};
 pub use role::Role;

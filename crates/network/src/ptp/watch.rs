@@ -89,6 +89,7 @@ pub struct Watch {
     last_offset_ns: i64,
     /// Since the role changed, ptp4l shows what was measured last before it.
     is_stale: bool,
+    reading: Option<bool>,
     summary: Summary,
 }
 
@@ -111,6 +112,7 @@ impl Watch {
             last_ingress_ns: None,
             last_offset_ns: 0,
             is_stale: true,
+            reading: None,
             summary: Summary::default(),
         }
     }
@@ -123,6 +125,12 @@ impl Watch {
     /// How far its clock is from the grandmaster's that it follows, in ns; absent: it follows none, or nothing was measured.
     pub fn offset_ns(&self) -> Option<i64> {
         (matches!(self.role, Role::Follower { .. }) && !self.is_stale).then_some(self.last_offset_ns)
+    }
+
+    /// Whether the last observation says that the node's clock is the network's, within the bound if there is one; nothing
+    /// where it has no new measurement.
+    pub fn reading(&self) -> Option<bool> {
+        self.reading
     }
 
     /// What the run came to so far.
@@ -142,6 +150,7 @@ impl Watch {
     pub fn update(&mut self, now_ns: u64, seen: &Observation) -> Vec<Event> {
         let mut events = Vec::new();
         let role = Role::of(seen, self.free_running);
+        self.reading = None;
         if role != self.role {
             self.change(now_ns, role, &mut events);
         }
@@ -152,6 +161,11 @@ impl Watch {
             }
         }
         self.count_time(now_ns);
+        match (self.has_time(), role) {
+            (false, _) => self.reading = Some(false),
+            (true, Role::Grandmaster) => self.reading = Some(true),
+            (true, _) => {}
+        }
         events
     }
 
@@ -234,8 +248,8 @@ impl Watch {
         (self.is_stale, self.last_offset_ns) = (false, offset.ns);
         self.summary.offsets.add(offset.ns);
         path_delay_ns.into_iter().for_each(|ns| self.summary.path_delays.add(ns));
-        let Some(bound_ns) = self.bound_ns else { return };
-        let beyond = offset.ns.unsigned_abs() > bound_ns;
+        let beyond = self.bound_ns.is_some_and(|bound_ns| offset.ns.unsigned_abs() > bound_ns);
+        self.reading = Some(!beyond);
         self.summary.beyond_bound += u64::from(beyond);
         match (beyond, self.beyond_since_ns) {
             (true, None) => {
@@ -363,6 +377,23 @@ mod tests {
         watch.update(5 * SECOND, &follows(71, 4));
         watch.update(6 * SECOND, &follows(71, 5));
         assert_eq!((watch.offset_ns(), watch.summary().offsets.count()), (Some(71), 3));
+    }
+
+    #[test]
+    fn a_reading_is_a_new_measurement_or_a_role() {
+        let mut first = watch("a", false);
+        first.update(SECOND, &seen(OWN, 64, PortState::Master, None));
+        assert_eq!(first.reading(), Some(true), "the grandmaster itself");
+        let mut watch = watch("b", false);
+        let mut reading = |at: u64, seen: &Observation| {
+            watch.update(at * SECOND, seen);
+            watch.reading()
+        };
+        assert_eq!(reading(1, &seen(OWN, 248, PortState::Listening, None)), Some(false));
+        assert_eq!(reading(2, &follows(40, 1)), Some(true));
+        assert_eq!(reading(3, &follows(40, 1)), None, "the same Sync");
+        assert_eq!(reading(4, &follows(1_001, 2)), Some(false));
+        assert_eq!(reading(5, &seen(OWN, 248, PortState::Master, None)), Some(false), "it is not named");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod sessions;
 mod snapshot;
 mod startup;
 mod switch_dir;
+mod time_loss;
 mod unconfirmed;
 mod undo;
 
@@ -34,6 +35,7 @@ pub use sessions::{Configuration, ConfigurationLock, Held, Session};
 pub use snapshot::Snapshot;
 pub use startup::StartupFile;
 pub use switch_dir::{Lock, SwitchDir, SwitchDirError, Watcher};
+pub use time_loss::TimeLoss;
 pub use unconfirmed::Unconfirmed;
 pub use undo::{Iface, Undo};
 pub(crate) use undo::{preferences_at, qdiscs, root_of};

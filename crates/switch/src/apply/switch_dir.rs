@@ -29,7 +29,7 @@ const A_MOMENT: Duration = Duration::from_millis(500);
 /// The folder of one switch.
 #[derive(Debug, Clone)]
 pub struct SwitchDir {
-    home: PathBuf,
+    pub(super) home: PathBuf,
     name: String,
 }
 
@@ -90,10 +90,7 @@ impl SwitchDir {
         if !is_name(name) {
             return Err(SwitchDirError::Name(name.into()));
         }
-        let home = home.unwrap_or(Path::new(HOME));
-        // One without a folder before it has no parent that could be examined.
-        let home = std::path::absolute(home).map_err(|e| failed(home, "found", &e))?;
-        Ok(Self { home, name: name.into() })
+        Ok(Self { home: home_of(home)?, name: name.into() })
     }
 
     /// Whether the folder of all switches can be read; where there is none, there is no switch.
@@ -292,13 +289,20 @@ impl SwitchDir {
     }
 }
 
+/// The folder of all switches: the usual one, or this.
+pub(super) fn home_of(home: Option<&Path>) -> Result<PathBuf, SwitchDirError> {
+    let home = home.unwrap_or(Path::new(HOME));
+    // One without a folder before it has no parent that could be examined.
+    std::path::absolute(home).map_err(|e| failed(home, "found", &e))
+}
+
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.len() <= 15 && name.chars().all(plain)
 }
 
 /// A folder, and those above it, in which nobody but root and its owner can write.
-fn make(place: &Path) -> Result<(), SwitchDirError> {
+pub(super) fn make(place: &Path) -> Result<(), SwitchDirError> {
     state_dir::create(place, Path::new("/"), 0o700).map_err(|e| refused(place, "written", e))
 }
 

@@ -1,7 +1,7 @@
 //! The gates of one port, followed in time.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use ontick_tsn::model::CLASSES;
+use ontick_tsn::model::{CLASSES, GateOverride};
 use ontick_tsn::schedule::{NEVER, Schedule, View};
 
 /// Follows a gate control list, and changes to a new one at its base time.
@@ -9,6 +9,8 @@ use ontick_tsn::schedule::{NEVER, Schedule, View};
 pub struct Gates {
     oper: Option<Schedule>,
     admin: Option<Schedule>,
+    /// In place of both, which go on behind it.
+    forced: Option<GateOverride>,
     view: View,
     /// Where in the list the last look was.
     place: usize,
@@ -20,8 +22,15 @@ pub struct Gates {
 impl Gates {
     /// In force from its base time on; all gates are open before, and always where there is no list.
     pub fn new(schedule: Option<Schedule>) -> Self {
-        let mut gates =
-            Self { oper: None, admin: None, view: View::OPEN, place: 0, longest_ns: [NEVER; CLASSES], changes: 0 };
+        let mut gates = Self {
+            oper: None,
+            admin: None,
+            forced: None,
+            view: View::OPEN,
+            place: 0,
+            longest_ns: [NEVER; CLASSES],
+            changes: 0,
+        };
         gates.change(schedule);
         gates
     }
@@ -40,6 +49,13 @@ impl Gates {
         self.set_longest();
         self.forget();
         old
+    }
+
+    /// Opens or closes all gates at once; nothing has them follow their lists again, at once.
+    pub fn force(&mut self, forced: Option<GateOverride>) {
+        self.forced = forced;
+        self.set_longest();
+        self.forget();
     }
 
     /// What was looked up before does not count any more: the clock was set.
@@ -79,6 +95,13 @@ impl Gates {
             self.oper = self.admin.take();
             self.set_longest();
         }
+        if let Some(forced) = self.forced {
+            self.view = match forced {
+                GateOverride::Open => View::OPEN,
+                GateOverride::Closed => View::CLOSED,
+            };
+            return;
+        }
         let place = &mut self.place;
         self.view = self.oper.as_ref().map_or(View::OPEN, |oper| oper.at_near(now_ns, place));
         if let Some(admin) = &self.admin {
@@ -91,7 +114,11 @@ impl Gates {
 
     fn set_longest(&mut self) {
         self.changes += 1;
-        self.longest_ns = self.oper.as_ref().map_or([NEVER; CLASSES], Schedule::longest_ns);
+        self.longest_ns = match self.forced {
+            None => self.oper.as_ref().map_or([NEVER; CLASSES], Schedule::longest_ns),
+            Some(GateOverride::Open) => [NEVER; CLASSES],
+            Some(GateOverride::Closed) => [0; CLASSES],
+        };
     }
 
     /// How long the gate of a queue is open at most.
@@ -103,7 +130,7 @@ impl Gates {
     /// After how long the list in force begins anew; never where there is none.
     #[inline]
     pub fn cycle_ns(&self) -> u64 {
-        self.oper.as_ref().map_or(NEVER, Schedule::cycle_ns)
+        self.followed().map_or(NEVER, Schedule::cycle_ns)
     }
 
     /// Another number whenever the list in force may be another.
@@ -115,15 +142,21 @@ impl Gates {
     /// Whether the gates follow a list at that time: there is one, and its base time has passed.
     #[inline]
     pub fn list_is_in_force(&self, now_ns: u64) -> bool {
-        self.oper.as_ref().is_some_and(|oper| now_ns >= oper.base_ns())
+        self.followed().is_some_and(|oper| now_ns >= oper.base_ns())
+    }
+
+    fn followed(&self) -> Option<&Schedule> {
+        self.oper.as_ref().filter(|_| self.forced.is_none())
     }
 
     /// For how long a gate is open between two moments, by the list in force.
     #[inline]
     pub fn open_between_ns(&self, queue: usize, from_ns: u64, until_ns: u64) -> u64 {
         let View { from_ns: begins_ns, until_ns: ends_ns, open, .. } = self.view;
-        match &self.oper {
+        match self.followed() {
             Some(oper) if from_ns < begins_ns || until_ns > ends_ns => oper.open_between_ns(queue, from_ns, until_ns),
+            // What was forced since the last look holds as well.
+            _ if self.forced == Some(GateOverride::Closed) => 0,
             _ if open & (1 << queue) != 0 => until_ns - from_ns,
             _ => 0,
         }
@@ -156,6 +189,27 @@ mod tests {
         assert_eq!(gates.longest_ns(1), 600);
         gates.change(None);
         assert_eq!(*gates.at(10_400), View::OPEN);
+    }
+
+    #[test]
+    fn lists_go_on_behind_what_is_forced() {
+        let mut gates = Gates::new(Some(list(1_000, 1)));
+        assert_eq!(gates.at(1_100).open, 1);
+        gates.force(Some(GateOverride::Open));
+        assert_eq!(*gates.at(1_200), View::OPEN);
+        assert_eq!((gates.longest_ns(1), gates.cycle_ns(), gates.list_is_in_force(1_200)), (NEVER, NEVER, false));
+        gates.force(Some(GateOverride::Closed));
+        assert_eq!((gates.longest_ns(0), gates.open_between_ns(0, 1_200, 1_300)), (0, 0));
+        assert_eq!((*gates.at(1_300), gates.open_between_ns(0, 1_200, 1_300)), (View::CLOSED, 0));
+        // A new list is to come meanwhile, and its time passes.
+        gates.change(Some(list(5_000, 2)));
+        assert_eq!(gates.at(1_400).open, 0);
+        gates.force(None);
+        assert_eq!((gates.at(1_500).open, gates.longest_ns(0), gates.cycle_ns()), (1, 600, 1_000));
+        gates.force(Some(GateOverride::Closed));
+        assert_eq!(gates.at(5_100).open, 0);
+        gates.force(None);
+        assert_eq!((gates.at(5_200).open, gates.longest_ns(1)), (2, 600));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::settings::Settings;
 use crate::apply::{Live, SwitchDir};
 use crate::link::{self, Watch};
 use crate::loops;
-use ontick_tsn::model::Switch;
+use ontick_tsn::model::{GateOverride, Switch};
 use ontick_tsn::schedule::Schedule;
 use ports::{OpenPorts, Watched, base, base_ns, rate};
 
@@ -68,6 +68,7 @@ pub struct Service {
     guard: LoopGuard,
     began: Instant,
     base_ns: u64,
+    forced: Option<GateOverride>,
     settings: Option<Settings<Live>>,
     /// When interfaces were last tried that are there and not open.
     tried: Instant,
@@ -105,6 +106,7 @@ impl Service {
             guard,
             began: Instant::now(),
             base_ns,
+            forced: None,
             settings: None,
             tried: Instant::now(),
         };
@@ -179,6 +181,19 @@ impl Service {
                 self.look_ahead(at);
             }
         }
+        Ok(())
+    }
+
+    /// What the gates are in place of their lists.
+    pub fn forced(&self) -> Option<GateOverride> {
+        self.forced
+    }
+
+    /// Opens or closes the gates of all ports at once; nothing has them follow their lists again. Gates that are changed
+    /// meanwhile are those that they come back to.
+    pub fn force(&mut self, forced: Option<GateOverride>) -> Result<(), ChangeError> {
+        self.running.send(Command::Force(forced)).map_err(|_| ChangeError::Busy)?;
+        self.forced = forced;
         Ok(())
     }
 

@@ -24,7 +24,7 @@ pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use paths::{PathSearch, Paths, Tree};
 pub use read::is_meant;
-pub use time::{Profile, TimeSync, Transport};
+pub use time::{OnTimeLoss, Profile, TimeSync, Transport};
 
 /// A node, by its place in [`Network::nodes`].
 pub type NodeId = usize;

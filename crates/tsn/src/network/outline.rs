@@ -86,6 +86,24 @@ struct TimeSync {
     announce_interval: Option<Time>,
     /// How far a node's clock may be from the grandmaster's.
     offset_bound: Option<Time>,
+    /// What becomes of the gates of this node's switches when the time is lost: they stay as they are, are all opened, or
+    /// are all closed.
+    #[schemars(extend("default" = "keep"))]
+    on_time_loss: Option<TimeLossPolicy>,
+    /// Time is lost that was not good for longer; 10s, or four Sync messages.
+    holdover: Option<Time>,
+    /// It is good again after so many good readings without a bad one.
+    #[schemars(range(min = 1, max = 10_000), extend("default" = 8))]
+    good_readings: Option<u32>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+enum TimeLossPolicy {
+    Keep,
+    Open,
+    Stop,
 }
 
 #[derive(JsonSchema)]

@@ -7,6 +7,7 @@ use super::names::{Names, one_or_several};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::Table;
 use crate::config::{ValueError, values};
+use crate::model::GateOverride;
 
 /// Domains that both profiles may use (IEEE 1588-2019 table 2).
 const DOMAINS: std::ops::RangeInclusive<u64> = 0..=127;
@@ -14,6 +15,13 @@ const DOMAINS: std::ops::RangeInclusive<u64> = 0..=127;
 const MOST_GRANDMASTERS: usize = 16;
 /// Logarithms to base 2 of intervals in seconds: 7.8125 ms to 16 s.
 const LOGS: std::ops::RangeInclusive<i8> = -7..=4;
+
+/// Clocks of machines drift by up to some 100 ppm: by no more than 1 ms then. A grandmaster that takes over is there sooner.
+const USUAL_HOLDOVER_NS: u64 = 10_000_000_000;
+const LONGEST_HOLDOVER_NS: u64 = 3_600_000_000_000;
+/// Readings after which time that was lost is good again.
+const USUAL_GOOD_READINGS: u32 = 8;
+const MOST_GOOD_READINGS: u64 = 10_000;
 
 /// How nodes keep one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +40,19 @@ pub struct TimeSync {
     pub log_announce_interval: i8,
     /// How far a node's clock may be from the grandmaster's, in ns; absent: as far as it is.
     pub offset_bound_ns: Option<u64>,
+    /// What becomes of the gates of a node that loses the time; absent: they stay as they are.
+    pub on_time_loss: Option<OnTimeLoss>,
+}
+
+/// What becomes of gates when the time is lost, and when it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnTimeLoss {
+    /// What all gates are then.
+    pub gates: GateOverride,
+    /// Time is lost that was not good for longer than this, in ns.
+    pub holdover_ns: u64,
+    /// It is good again after so many good readings, with no bad one between them.
+    pub good_readings: u32,
 }
 
 /// Profiles of PTP.
@@ -82,6 +103,13 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
         ns if ns > 1_000_000_000 => Err(ValueError::more_than(text, "1s")),
         ns => Ok(ns),
     });
+    let gates = [("keep", None), ("open", Some(GateOverride::Open)), ("stop", Some(GateOverride::Closed))];
+    let gates = table.choice("on-time-loss", &gates, report);
+    let holdover = table.parsed("holdover", report, |text| match values::time(text)? {
+        ns if ns > LONGEST_HOLDOVER_NS => Err(ValueError::more_than(text, "1h")),
+        ns => Ok(ns),
+    });
+    let good_readings = table.whole("good-readings", 1..=MOST_GOOD_READINGS, report);
     table.finish(report);
 
     let profile = profile.map(Spanned::into_inner);
@@ -106,27 +134,63 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
         Profile::Gptp => (-3, 0),
         Profile::Default => (0, 1),
     };
+    let log_sync_interval = sync?.map_or(usual_sync, Spanned::into_inner);
+    let on_time_loss = on_time_loss(gates?, holdover?, good_readings?, seconds(log_sync_interval), report)?;
     Ok(TimeSync {
         profile,
         transport: transport?,
         domain: domain?.map_or(0, |domain| domain.into_inner() as u8),
         grandmasters: grandmasters?,
-        log_sync_interval: sync?.map_or(usual_sync, Spanned::into_inner),
+        log_sync_interval,
         log_announce_interval: announce?.map_or(usual_announce, Spanned::into_inner),
         offset_bound_ns: bound?.map(Spanned::into_inner),
+        on_time_loss,
     })
+}
+
+fn on_time_loss(
+    gates: Option<Spanned<Option<GateOverride>>>,
+    holdover: Option<Spanned<u64>>,
+    good_readings: Option<Spanned<u64>>,
+    sync_interval_ns: u64,
+    report: &mut Report,
+) -> Result<Option<OnTimeLoss>, Reported> {
+    let Some(gates) = gates.and_then(Spanned::into_inner) else {
+        let unused = [("holdover", holdover.map(|at| at.span())), ("good-readings", good_readings.map(|at| at.span()))];
+        return match unused.into_iter().find_map(|(key, span)| Some((key, span?))) {
+            None => Ok(None),
+            Some((key, span)) => {
+                Err(report.error(span, format!("`{key}` has no effect without `on-time-loss = \"open\"`, or \"stop\"")))
+            }
+        };
+    };
+    // There is a reading for each Sync, and one that is a little late is no loss.
+    let least_ns = 2 * sync_interval_ns;
+    if let Some(short) = holdover.as_ref().filter(|at| *at.get_ref() < least_ns) {
+        let least = ontick_units::exact(least_ns);
+        return Err(report.error(short.span(), format!("`holdover` is at least twice `sync-interval`, {least}")));
+    }
+    Ok(Some(OnTimeLoss {
+        gates,
+        holdover_ns: holdover.map_or(USUAL_HOLDOVER_NS.max(2 * least_ns), Spanned::into_inner),
+        good_readings: good_readings.map_or(USUAL_GOOD_READINGS, |at| at.into_inner() as u32),
+    }))
 }
 
 /// PTP's intervals are powers of two.
 fn log_of_seconds(text: &str) -> Result<i8, ValueError> {
     let ns = values::time(text)?;
-    let seconds = |log: i8| if log < 0 { 1_000_000_000 >> -log } else { 1_000_000_000 << log };
     LOGS.clone().find(|log| seconds(*log) == ns).ok_or_else(|| {
         ValueError::is_not(
             text,
             "a power of two in seconds, from 7812500ns to 16s: 31250us, 62500us, 125ms, 250ms, 1s, 2s",
         )
     })
+}
+
+/// The interval of a logarithm, in ns.
+fn seconds(log: i8) -> u64 {
+    if log < 0 { 1_000_000_000 >> -log } else { 1_000_000_000 << log }
 }
 
 #[cfg(test)]
@@ -152,7 +216,7 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
         assert_eq!((gptp.log_sync_interval, gptp.log_announce_interval, gptp.domain), (-3, 0, 0));
         assert_eq!([0, 1, 2].map(|node| gptp.priority1(node)), [248, 64, 248]);
         let all = "profile = \"default\"\ntransport = \"UDPv4\"\ndomain = 7\ngrandmaster = [\"s2\", \"a\"]\nsync-interval \
-                   = \"62500us\"\nannounce-interval = \"4s\"\noffset-bound = \"50us\"";
+                   = \"62500us\"\nannounce-interval = \"4s\"\noffset-bound = \"50us\"\non-time-loss = \"stop\"\nholdover = \"125ms\"\ngood-readings = 3";
         let expected = TimeSync {
             profile: Profile::Default,
             transport: Transport::UdpIpv4,
@@ -161,9 +225,16 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
             log_sync_interval: -4,
             log_announce_interval: 2,
             offset_bound_ns: Some(50_000),
+            on_time_loss: Some(OnTimeLoss { gates: GateOverride::Closed, holdover_ns: 125_000_000, good_readings: 3 }),
         };
         assert_eq!(time(all), Ok(Some(expected.clone())));
         assert_eq!([0, 1, 2].map(|node| expected.priority1(node)), [128, 64, 65]);
+        let lost = |more: &str| time(&format!("profile = \"gptp\"\n{more}")).unwrap().unwrap().on_time_loss;
+        assert_eq!((lost(""), lost("on-time-loss = \"keep\"")), (None, None));
+        let usual = OnTimeLoss { gates: GateOverride::Open, holdover_ns: 10_000_000_000, good_readings: 8 };
+        assert_eq!(lost("on-time-loss = \"open\""), Some(usual));
+        let slow = lost("on-time-loss = \"open\"\nsync-interval = \"16s\"").unwrap();
+        assert_eq!(slow.holdover_ns, 64_000_000_000, "four Sync messages");
     }
 
     #[test]
@@ -181,6 +252,14 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
             ("profile = \"gptp\"\nannounce-interval = \"32s\"", "f:8:21: `announce-interval`: "),
             ("profile = \"gptp\"\noffset-bound = \"0ns\"", "f:8:16: `offset-bound`: "),
             ("profile = \"gptp\"\noffset-bound = \"2s\"", "f:8:16: `offset-bound`: "),
+            ("profile = \"gptp\"\non-time-loss = \"shut\"", "f:8:16: `on-time-loss`: "),
+            (
+                "profile = \"gptp\"\non-time-loss = \"open\"\nholdover = \"249ms\"",
+                "f:9:12: `holdover` is at least twice",
+            ),
+            ("profile = \"gptp\"\non-time-loss = \"open\"\nholdover = \"2h\"", "f:9:12: `holdover`: "),
+            ("profile = \"gptp\"\non-time-loss = \"keep\"\nholdover = \"1s\"", "f:9:12: `holdover` has no effect"),
+            ("profile = \"gptp\"\ngood-readings = 4", "f:8:17: `good-readings` has no effect"),
             ("profile = \"gptp\"\nbound = \"1us\"", "unknown key `bound` in [time]"),
         ] {
             let said = time(section).unwrap_err();

@@ -16,7 +16,8 @@ use ontick_switch::user::running::{CoreEvent, Stopped};
 use ontick_switch::user::serve::{Service, ServiceEvent};
 use ontick_switch::user::{CorePlacement, metrics};
 use ontick_switch::verify::proof;
-use ontick_tsn::{config, model::Switch};
+use ontick_tsn::config;
+use ontick_tsn::model::{GateOverride, Switch};
 use ontick_units::CpuList;
 
 use super::file;
@@ -187,6 +188,7 @@ impl<'a> Keeper<'a> {
             // Whoever put it there waits to read that it is in force.
             self.counted = None;
         }
+        follow_time(folder, self.service, &self.in_force.1);
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT) {
             self.counted = Some(Instant::now());
             count(folder, self.service, &self.in_force.1, metrics)?;
@@ -220,6 +222,20 @@ fn change_gates(
             false
         }
     }
+}
+
+/// Somebody who watches the network's time may have lost it. A switch without gates has no use for it.
+fn follow_time(folder: &SwitchDir, service: &mut Service, switch: &Switch) {
+    let lost = folder.time_loss().filter(|_| switch.ports.iter().any(|port| port.gates.is_some()));
+    // A core that does not take it now is asked again.
+    if lost == service.forced() || service.force(lost).is_err() {
+        return;
+    }
+    file::note(match lost {
+        Some(GateOverride::Open) => "the network's time is lost: all gates are open until it is good again",
+        Some(GateOverride::Closed) => "the network's time is lost: all gates are closed until it is good again",
+        None => "the gates follow their lists again",
+    });
 }
 
 fn count(folder: &SwitchDir, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), Failure> {

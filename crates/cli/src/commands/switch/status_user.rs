@@ -3,8 +3,7 @@
 use ontick_rt::clock::ClockId;
 use ontick_switch::user::counters::QueueCounters;
 use ontick_switch::user::serve::{PortReport, Report};
-use ontick_tsn::model::Switch;
-use ontick_tsn::model::{Class, Port};
+use ontick_tsn::model::{Class, GateOverride, Port, Switch};
 use ontick_units::{exact, show};
 use serde::Serialize;
 
@@ -29,7 +28,8 @@ pub struct Shown {
 
 impl Shown {
     pub fn is_fine(&self) -> bool {
-        self.complete && self.watched && self.differences.is_empty()
+        let forced = self.report.as_ref().and_then(|report| report.forced);
+        self.complete && self.watched && self.differences.is_empty() && forced.is_none()
     }
 
     pub fn text(&self, switch: &Switch) -> String {
@@ -81,6 +81,13 @@ fn core(report: &Report) -> String {
     if !report.strayed_to.is_empty() {
         let cpus: Vec<String> = report.strayed_to.iter().map(u32::to_string).collect();
         text += &format!("moved     its CPU was unplugged or taken from it; it was found on CPU {}\n", cpus.join(", "));
+    }
+    if let Some(forced) = report.forced {
+        let all = match forced {
+            GateOverride::Open => "open",
+            GateOverride::Closed => "closed",
+        };
+        text += &format!("time      the network's is lost: all gates are {all}\n");
     }
     report.refused.iter().for_each(|refused| text += &format!("refused   {refused}\n"));
     text

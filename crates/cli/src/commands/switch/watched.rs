@@ -7,7 +7,7 @@ use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir};
 use ontick_switch::kernel::status::status;
 use ontick_switch::user::serve::Report;
-use ontick_tsn::model::{Plane, Switch};
+use ontick_tsn::model::{GateOverride, Plane, Switch};
 use ontick_watch::switches::{SwitchNow, Switches};
 
 use super::target_flags::standing;
@@ -61,7 +61,11 @@ fn of_user(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> SwitchNow 
         (false, ..) => ("its process is gone".into(), false),
         (true, None, _) => ("begins".into(), true),
         (true, Some(_), Some(ns)) if ns > OLD_NS => (format!("its counters are {} s old", ns / 1_000_000_000), false),
-        (true, Some(report), _) => (at_work(report), true),
+        (true, Some(report), _) => match report.forced {
+            None => (at_work(report), true),
+            Some(GateOverride::Open) => ("its gates are all open, as the network's time is lost".into(), false),
+            Some(GateOverride::Closed) => ("its gates are all closed, as the network's time is lost".into(), false),
+        },
     };
     SwitchNow {
         name: switch.name.clone(),

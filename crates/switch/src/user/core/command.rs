@@ -1,6 +1,7 @@
 //! What goes into the core and comes out of it while it runs.
 
 use ontick_rt::rtrb::{Consumer, Producer};
+use ontick_tsn::model::GateOverride;
 use ontick_tsn::schedule::Schedule;
 
 /// How a port is to be used.
@@ -17,6 +18,8 @@ pub struct PortConfig<P> {
 pub enum Command<P> {
     /// A port's gates change at the list's base time; without a list, all open at once.
     Gates(usize, Option<Schedule>),
+    /// All gates of all ports open or close at once, whatever their lists say; nothing has them follow their lists again.
+    Force(Option<GateOverride>),
     /// A port's link came up or went down.
     Link(usize, bool),
     /// A port is closed, as it makes a loop, or a port as any other again.

@@ -76,6 +76,11 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             Command::Gates(index, schedule) => {
                 self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule)).map(Discarded::Schedule)
             }
+            // Of all ports before any of them is looked at again: none is open while another is closed.
+            Command::Force(forced) => {
+                self.outlets.iter_mut().for_each(|outlet| outlet.gates.force(forced));
+                None
+            }
             Command::Link(index, up) => {
                 self.link(index, up);
                 None

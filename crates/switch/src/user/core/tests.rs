@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::user::loop_guard::{Action, LoopGuard};
 use crate::user::rest::REST_NS;
-use ontick_tsn::model::{Class, Classifier, Entry, Forwarding, Offload, Plane, Role, Rule};
+use ontick_tsn::model::{Class, Classifier, Entry, Forwarding, GateOverride, Offload, Plane, Role, Rule};
 use ontick_tsn::schedule::Schedule;
 
 const GIGABIT: u64 = 1_000_000_000;

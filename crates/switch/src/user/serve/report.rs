@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ontick_rt::clock::ClockId;
 use ontick_tsn::config;
-use ontick_tsn::model::Port;
+use ontick_tsn::model::{GateOverride, Port};
 use serde::{Deserialize, Serialize};
 
 use super::Service;
@@ -22,6 +22,9 @@ pub struct Report {
     pub configuration: String,
     /// When the first cycle began, on the switch's clock, in ns.
     pub base_ns: u64,
+    /// What its gates are in place of their lists, as the network's time is lost.
+    #[serde(default)]
+    pub forced: Option<GateOverride>,
     /// Where the core runs.
     pub cpu: Option<u32>,
     /// Other CPUs on which it was found: its own was unplugged or taken from it.
@@ -75,6 +78,7 @@ impl Service {
             at_ns: ClockId::Monotonic.now_ns(),
             configuration: config::write(&self.switch),
             base_ns: self.base_ns,
+            forced: self.forced,
             cpu: self.place.cpu,
             strayed_to: self.running.strayed_to().to_vec(),
             policy: self.place.policy.to_string(),

@@ -2,6 +2,7 @@
 
 mod config;
 mod node_flag;
+mod on_loss;
 mod run;
 mod shown;
 

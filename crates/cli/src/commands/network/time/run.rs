@@ -8,8 +8,9 @@ use clap::Args;
 use ontick_network::ptp::{ClientError, Linuxptp, Node, Observation, SocketDir, Stamping, Watch, clock_programs};
 
 use super::node_flag::NodeFlag;
+use super::on_loss::OnLoss;
 use super::shown::{Form, Shown};
-use crate::commands::switch::target_flags::needs_root;
+use crate::commands::switch::target_flags::{StateFlag, needs_root};
 use crate::failure::{Failure, Outcome};
 use crate::{flags, stop, terminal};
 
@@ -28,7 +29,8 @@ const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd-timesyn"];
 ///
 /// Runs ptp4l, and phc2sys where network cards have clocks, which end with this command. Prints the node's role, its offset
 /// from the grandmaster and the delay of the way each second, and what happens: a grandmaster that is lost, comes back,
-/// is another one or one too many.
+/// is another one or one too many. What becomes of the gates of this machine's switches when the time is lost is said by
+/// `on-time-loss` in the network's file.
 ///
 /// Exit status: 0 it had the network's time throughout, and all offsets were within `offset-bound`; 1 not, or never; 2 it
 /// could not run.
@@ -51,6 +53,16 @@ pub struct Run {
     /// The folder for ptp4l's sockets
     #[arg(long, value_name = "DIR", hide = true)]
     sockets: Option<PathBuf>,
+    #[command(flatten)]
+    state: StateFlag,
+}
+
+/// What is made of ptp4l's answers.
+struct Observer {
+    watch: Watch,
+    on_loss: Option<OnLoss>,
+    shown: Shown,
+    began: Instant,
 }
 
 impl Run {
@@ -62,15 +74,17 @@ impl Run {
             refuse_other_programs(&node)?;
         }
         let socket = SocketDir::new(self.sockets.as_deref()).socket(&node.name)?;
+        let on_loss = OnLoss::new(&node, self.state.state.as_deref())?;
         let stop = stop::on_signal()?;
         let mut linuxptp = Linuxptp::start(&node, &stamping, self.free_running, &socket)?;
         terminal::say(&self.head(&node, &stamping));
         let began = Instant::now();
-        let mut watch = Watch::new(&node, self.free_running, 0);
+        let watch = Watch::new(&node, self.free_running, 0);
         let shown = Shown::new(&node, if self.json { Form::Json } else { Form::Text });
-        let ended = self.watch(&node, &mut linuxptp, &mut watch, &shown, began, &stop);
-        let summary = watch.finish(ns(began.elapsed()));
-        shown.summary(summary, began.elapsed(), self.free_running)?;
+        let mut observer = Observer { watch, on_loss, shown, began };
+        let ended = self.watch(&node, &mut linuxptp, &mut observer, &stop);
+        let summary = observer.watch.finish(ns(began.elapsed()));
+        observer.shown.summary(summary, began.elapsed(), self.free_running)?;
         ended?;
         let kept = summary.first_time_ns.is_some() && summary.without_master_ns == 0 && summary.losses == 0;
         Ok(if kept && summary.beyond_bound == 0 { Outcome::Met } else { Outcome::NotMet })
@@ -90,17 +104,18 @@ impl Run {
         &self,
         node: &Node,
         linuxptp: &mut Linuxptp,
-        watch: &mut Watch,
-        shown: &Shown,
-        began: Instant,
+        observer: &mut Observer,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
+        let Observer { watch, on_loss, shown, began } = observer;
+        let began = *began;
         let until = self.duration.map(|ns| began + Duration::from_nanos(ns));
         let interval = sync_interval(node);
         let (mut next, mut next_line) = (began, began + LINE);
         let (mut last, mut answered, mut silent): (Option<Observation>, _, _) = (None, began, false);
         while !stop.load(Relaxed) && until.is_none_or(|until| Instant::now() < until) {
             linuxptp.check()?;
+            let mut reading = None;
             match linuxptp.client().observe(ANSWER) {
                 Ok(seen) => {
                     if std::mem::take(&mut silent) {
@@ -109,6 +124,7 @@ impl Run {
                     answered = Instant::now();
                     let at = began.elapsed();
                     let events = watch.update(ns(at), &seen);
+                    reading = watch.reading();
                     events.iter().try_for_each(|event| shown.event(at, event))?;
                     last = Some(seen);
                 }
@@ -122,6 +138,9 @@ impl Run {
                     linuxptp.check()?;
                     return Err(other.into());
                 }
+            }
+            if let Some(on_loss) = on_loss {
+                on_loss.update(began.elapsed(), reading, shown)?;
             }
             if Instant::now() >= next_line {
                 next_line += LINE;

@@ -78,6 +78,11 @@ impl Shown {
         self.happened(at, "answers", &format!("ptp4l answers again, after {}", show(after.as_nanos() as u64)))
     }
 
+    /// The time is lost for gates, or good again for them; what becomes of them.
+    pub fn gates(&self, at: Duration, name: &str, text: &str) -> Result<(), Failure> {
+        self.happened(at, name, text)
+    }
+
     /// What it came to.
     pub fn summary(&self, summary: &Summary, took: Duration, free_running: bool) -> Result<(), Failure> {
         // Two nodes may be off to either side.

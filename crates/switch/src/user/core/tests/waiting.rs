@@ -78,6 +78,39 @@ fn nothing_is_begun_just_before_a_gate_opens_for_a_frame_of_another_port() {
     assert!(number(&third) == 3 && third_ns < 2 * CYCLE_NS, "{third_ns}");
 }
 
+#[test]
+fn gates_are_forced_open_and_closed_on_all_ports_and_come_back_to_their_lists() {
+    let mut bench = Bench::new(2);
+    // The second port's gate opens with each cycle, for a tenth of it.
+    let mut core = core!(bench, &switch(2, 8), Some(&list(100_000)));
+    let first = bench.far[0].clone();
+    let send = |core: &mut Core<Near, Clock>, number: u32| {
+        first.0.borrow_mut().coming.push_back(frame(1, 2, 0, number, 200));
+        (0..40).for_each(|_| core.turn());
+    };
+    bench.clock.pass(CYCLE_NS / 2);
+    send(&mut core, 1);
+    assert!(gone(&bench.far[1]).is_empty(), "its gate is closed");
+    assert!(bench.send.push(Command::Force(Some(GateOverride::Open))).is_ok());
+    core.housekeeping();
+    send(&mut core, 2);
+    assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [1, 2]);
+    assert!(bench.send.push(Command::Force(Some(GateOverride::Closed))).is_ok());
+    core.housekeeping();
+    until(&mut core, &bench.clock, CYCLE_NS);
+    send(&mut core, 3);
+    core.housekeeping();
+    let queue = &bench.counters.ports[1].queues[0];
+    assert_eq!((gone(&bench.far[1]).len(), queue.no_window.get(), queue.waiting.get()), (2, 1, 0), "nothing waits");
+    assert!(bench.send.push(Command::Force(None)).is_ok());
+    core.housekeeping();
+    until(&mut core, &bench.clock, CYCLE_NS + CYCLE_NS / 2);
+    send(&mut core, 4);
+    assert_eq!(gone(&bench.far[1]).len(), 2, "its gate is closed");
+    until(&mut core, &bench.clock, 2 * CYCLE_NS + 50_000);
+    assert_eq!(number(gone(&bench.far[1]).last().unwrap()), 4);
+}
+
 /// A gate that was to open never will: what waits for it has its places back and is counted, the rest goes on.
 #[test]
 fn frames_whose_gate_will_never_open_do_not_wait_for_ever() {
