@@ -105,6 +105,7 @@ mod tails;
 mod terminal;
 mod time_loss;
 mod timed_section;
+mod tools;
 mod transparent_clock;
 mod tune;
 mod verify_truth;
@@ -112,12 +113,12 @@ mod watched_round_trips;
 mod watching;
 mod wire_capture;
 
-use std::path::Path;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use serde_json::Value;
+use tools::has;
 
 /// The program, with a command line.
 fn ontick(arguments: &[&str]) -> Command {
@@ -212,15 +213,4 @@ impl Drop for Restored {
     fn drop(&mut self) {
         run(&["tune", "revert"]);
     }
-}
-
-/// A tool that a test needs. Where everything must be tested its absence is a failure.
-fn has(tool: &str) -> bool {
-    let found = std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| Path::new(&folder).join(tool).is_file()));
-    assert!(found || std::env::var_os("ONTICK_REQUIRE_TOOLS").is_none(), "{tool} is not installed");
-    if !found {
-        ontick_skip::skipped!("{tool} is not installed");
-    }
-    found
 }

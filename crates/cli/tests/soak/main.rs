@@ -16,9 +16,11 @@ mod plan;
 mod site;
 mod soak;
 mod table;
+#[path = "../process/tools.rs"]
+mod tools;
 mod usage;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,7 @@ use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 
 use plan::Pace;
 use soak::Soak;
+use tools::has;
 
 const SEED: u64 = 1;
 const SHORT: Pace = Pace { lasts: [200, 600], rest: [0, 200] };
@@ -46,17 +49,6 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
         assert!(began.elapsed() < participants::PATIENCE, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// A tool that a test needs. Where everything must be tested its absence is a failure.
-fn has(tool: &str) -> bool {
-    let found = std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| Path::new(&folder).join(tool).is_file()));
-    assert!(found || std::env::var_os("ONTICK_REQUIRE_TOOLS").is_none(), "{tool} is not installed");
-    if !found {
-        ontick_skip::skipped!("{tool} is not installed");
-    }
-    found
 }
 
 fn number(variable: &str) -> Option<u64> {
