@@ -13,6 +13,7 @@ mod edges;
 mod every_cpu;
 mod footprint;
 mod goals;
+mod idle;
 mod in_pairs;
 mod inspect;
 mod link;
@@ -20,6 +21,7 @@ mod machine;
 mod netconf;
 mod network;
 mod page;
+mod pair_table;
 mod part;
 mod planning;
 mod pulses;
@@ -84,6 +86,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Cpus => on_every_cpu(arguments, &job),
             Part::Watch => watched(arguments, &job),
             Part::RoundTrips => round_trips(arguments, &job),
+            Part::Idle => not_idle(arguments, &job),
             Part::Inspect => inspected(arguments, &job),
             Part::Network => networked(arguments, &job),
             Part::Netconf => managed(arguments, &job),
@@ -275,6 +278,33 @@ fn round_trips(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, Str
     page.table(&show::goals(&goals));
     if let Some(path) = &arguments.markdown {
         page.write(path, "round trip figures")?;
+    }
+    Ok(goals)
+}
+
+/// A CPU that is kept from idling beside one that may.
+fn not_idle(arguments: &Arguments, job: &Job) -> Result<Vec<goals::Goal>, String> {
+    let mut page = Page::default();
+    page.heading("A CPU that does not idle: machine and programs");
+    page.table(&machine::table(job)?);
+    let pairs = arguments.scale().pairs;
+    let all = arguments.loads.iter().map(|load| idle::measure(job, load, pairs));
+    let all = all.collect::<Result<Vec<_>, String>>()?;
+    page.heading("cyclictest on a CPU kept awake and on one that may idle");
+    let cyclictest = ["cyclictest".into(), "…".into()];
+    page.commands(&[idle::command(&Job { ontick: "ontick".into(), ..job.clone() }, true, &cyclictest).join(" ")]);
+    page.table(&idle::table(&all));
+    page.words(&format!(
+        "{pairs} pairs of blocks of {} under each load, A B, B A, …: cyclictest each {} at FIFO {}, its histogram in microseconds.",
+        exact(job.duration_ns),
+        exact(job.interval_ns),
+        job.priority
+    ));
+    let goals = idle::goals(&all);
+    page.heading("A CPU that does not idle: must reach");
+    page.table(&show::goals(&goals));
+    if let Some(path) = &arguments.markdown {
+        page.write(path, "idle figures")?;
     }
     Ok(goals)
 }

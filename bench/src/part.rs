@@ -19,6 +19,8 @@ pub enum Part {
     Watch,
     /// Round trips over virtual Ethernet by the hybrid wait beside a blocking receive
     RoundTrips,
+    /// cyclictest on a CPU that is kept from idling beside one that may idle
+    Idle,
     /// What it costs a sleeping loop to be inspected
     Inspect,
     /// The end points of a planned network, and that network with real frames

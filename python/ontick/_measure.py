@@ -20,6 +20,7 @@ class Conditions:
     cpu: str
     policy: str
     stock: bool
+    keep_awake: bool
     load: str
     duration: str | None
     count: int | None
@@ -38,6 +39,7 @@ def conditions(
     stop_over: Time | None,
     outlier_threshold: Time,
     explain: bool,
+    keep_awake: bool = False,
 ) -> Conditions:
     """Arguments as the native half takes them."""
     if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
@@ -48,6 +50,7 @@ def conditions(
         str(cpu),
         policy,
         stock,
+        keep_awake,
         load,
         as_optional_text("duration", duration),
         count,

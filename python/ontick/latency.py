@@ -22,17 +22,19 @@ def timer(
     cpu: Cpu = "auto",
     policy: str = "fifo:99",
     stock: bool = False,
+    keep_awake: bool = False,
     load: str = "none",
     stop_over: Time | None = None,
     outlier_threshold: Time = "10us",
     explain: bool = False,
 ) -> Run:
     """How late a periodic job acts, by the method that it waits with, or by several in turn; ten seconds each where neither
-    `duration` nor `count` is named. Methods, loads and policies are those of `ontick latency timer`.
+    `duration` nor `count` is named. Methods, loads and policies are those of `ontick latency timer`,
+    and so is `keep_awake`.
 
     Ctrl-C ends it with what was measured until then (`Run.interrupted`).
     """
     length: Time | None = "10s" if duration is None and count is None else duration
-    given = conditions(cpu, policy, stock, load, length, count, stop_over, outlier_threshold, explain)
+    given = conditions(cpu, policy, stock, load, length, count, stop_over, outlier_threshold, explain, keep_awake)
     methods = [method] if isinstance(method, str) else list(method)
     return Run(_ontick.timer(as_text("interval", interval), methods, as_text("phase", phase), given))

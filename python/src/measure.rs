@@ -23,6 +23,7 @@ pub struct Conditions {
     cpu: String,
     policy: String,
     stock: bool,
+    keep_awake: bool,
     load: String,
     duration: Option<String>,
     count: Option<u64>,
@@ -45,7 +46,7 @@ impl Conditions {
                 Some(number.parse().map_err(wrong)?)
             }
         };
-        Ok(Placement { cpu, policy, prepared: !self.stock })
+        Ok(Placement { cpu, policy, prepared: !self.stock, awake: self.keep_awake })
     }
 
     fn limits(&self) -> PyResult<Limits> {
@@ -162,6 +163,7 @@ pub fn prove(
         interval_ns: interval("interval", period)?,
         duration_ns: time("duration", duration)?,
         cpus: cpu.into_iter().collect(),
+        awake: false,
         load: word(load)?,
     };
     let asked = Asked {

@@ -19,7 +19,7 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use ontick_rt::cpus;
-use ontick_rt::thread::{LatencyRequest, Policy, Refusal, Setup, set_affinity};
+use ontick_rt::thread::{KeptAwake, LatencyRequest, Policy, Refusal, Setup, set_affinity};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
@@ -44,6 +44,8 @@ pub struct Launch {
     pub runaway_after: Option<Duration>,
     /// Keep all CPUs out of deep power states meanwhile.
     pub no_deep_idle: bool,
+    /// Keep its CPU from idling meanwhile. One that only `group` has cannot be kept so from outside it.
+    pub keep_awake: bool,
     /// The `cgroup.procs` of the control group in which it is to run.
     pub group: Option<File>,
     /// Give up root for this user before the program starts.
@@ -97,6 +99,7 @@ impl Launch {
             LaunchError::Program { program, why, status }
         })?;
         self.step_aside();
+        let _awake = self.cpu.filter(|_| self.keep_awake).map(KeptAwake::hold).transpose()?;
         supervise(keeper, &signals).map_err(LaunchError::from)
     }
 

@@ -16,17 +16,19 @@ pub struct Placement {
     pub policy: Policy,
     /// Memory locked and touched, power states limited while it runs.
     pub prepared: bool,
+    /// The CPU kept from idling while it runs.
+    pub awake: bool,
 }
 
 impl Placement {
     /// As any program runs: normal scheduling, no CPU of its own, nothing prepared.
     pub fn stock() -> Self {
-        Self { cpu: None, policy: Policy::Other, prepared: false }
+        Self { cpu: None, policy: Policy::Other, prepared: false, awake: false }
     }
 
     /// ontick's way: one CPU, FIFO 99, memory locked.
     pub fn dedicated(cpu: Option<u32>) -> Self {
-        Self { cpu: Some(cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), prepared: true }
+        Self { cpu: Some(cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), prepared: true, awake: false }
     }
 
     /// For a place whose CPU nobody named: why it is that one, if it is not the one that would be expected.
@@ -88,6 +90,9 @@ impl Placement {
         if let Some(cpu) = self.cpu {
             setup = setup.cpu(cpu);
         }
+        if self.awake {
+            setup = setup.keep_awake();
+        }
         if self.policy.is_real_time() {
             setup = setup.policy(self.policy);
         }
@@ -99,6 +104,7 @@ impl Placement {
         settings.cpu = ready.cpu();
         settings.policy = ready.policy().unwrap_or_default().to_string();
         settings.memory_locked = ready.memory_locked();
+        settings.kept_awake = ready.is_kept_awake();
         settings.refused = ready.refused().iter().map(ToString::to_string).collect();
     }
 }

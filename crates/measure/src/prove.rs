@@ -25,6 +25,8 @@ pub struct Plan {
     /// The CPUs of ontick's side, a thread on each; none for the one that is preferred. Of several, the stock side has a thread
     /// on each, too.
     pub cpus: Vec<u32>,
+    /// These CPUs kept from idling while ontick's side runs.
+    pub awake: bool,
     /// The load of the loaded blocks; [`Load::None`] leaves those out.
     pub load: Load,
 }
@@ -57,13 +59,13 @@ impl Plan {
 
     /// Where ontick's side runs; of several CPUs, the first.
     pub fn placement(&self) -> Placement {
-        Placement::dedicated(self.cpus.first().copied())
+        Placement { awake: self.awake, ..Placement::dedicated(self.cpus.first().copied()) }
     }
 
     fn placements(&self) -> Vec<Placement> {
         match self.cpus.len() {
             0 | 1 => vec![self.placement()],
-            _ => self.cpus.iter().map(|cpu| Placement::dedicated(Some(*cpu))).collect(),
+            _ => self.cpus.iter().map(|cpu| Placement { cpu: Some(*cpu), ..self.placement() }).collect(),
         }
     }
 
@@ -208,7 +210,8 @@ mod tests {
 
     #[test]
     fn both_sides_have_the_same_number_of_blocks() {
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus: Vec::new(), load: Load::None };
+        let plan =
+            Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus: Vec::new(), awake: false, load: Load::None };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
         assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle", "ontick, idle"]);
@@ -226,7 +229,7 @@ mod tests {
         let allowed = cpus::allowed();
         let [first, second, ..] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
         let cpus = vec![first, second];
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus, load: Load::None };
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus, awake: false, load: Load::None };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
         let names: Vec<String> = series.iter().map(|series| series.name.clone()).collect();
@@ -247,7 +250,7 @@ mod tests {
     #[test]
     fn a_load_that_ends_too_soon_is_reported() {
         let load = "cmd:sleep 2".parse().unwrap();
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpus: Vec::new(), load };
+        let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpus: Vec::new(), awake: false, load };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
         prove(&plan, &mut observer).unwrap();
@@ -257,7 +260,8 @@ mod tests {
 
     #[test]
     fn a_duration_that_proves_nothing_is_refused() {
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 1_000_000, cpus: Vec::new(), load: Load::None };
+        let plan =
+            Plan { interval_ns: 1_000_000, duration_ns: 1_000_000, cpus: Vec::new(), awake: false, load: Load::None };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         assert!(prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string().contains("too short"));
     }

@@ -219,6 +219,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
     parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
+    parts.extend(s.kept_awake.then(|| "CPU kept awake".into()));
     if !s.method.is_empty() {
         let margin = s.margin_ns.map(|m| format!("margin {}", plain(m)));
         let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));

@@ -76,7 +76,7 @@ impl Service {
         let round_trips = ids.into_iter().zip(round_trips).collect();
         let explainer = options.explain.then(|| {
             let placement =
-                Placement { cpu: options.cpus.first().copied(), policy: options.job.policy, prepared: false };
+                Placement { cpu: options.cpus.first().copied(), policy: options.job.policy, ..Placement::stock() };
             BlockExplainer::start(&options.cpus, placement)
         });
         let (explainer, unexplained) = match explainer {

@@ -20,7 +20,7 @@ use crate::flags::{self, OutputFlags, WantedCpus};
 /// blocks; prints a table and a verdict and leaves ontick-report.html.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --cpu isolated                 on all of these at once\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
+    after_help = "Examples:\n  sudo ontick prove\n  sudo ontick prove --duration 10min \\\n      --require '99% < 3us' --require 'missed = 0'\n  sudo ontick prove --cpu isolated                 on all of these at once\n  sudo ontick prove --tune                         with changed settings\n  sudo ontick prove --keep-awake                   with a CPU that does not idle\n  sudo ontick prove --tune=governor,irq-affinity   with only these two changed"
 )]
 pub struct Prove {
     /// How long the whole run takes on the clock, the start of the load included
@@ -33,6 +33,9 @@ pub struct Prove {
     /// several the stock side has a thread on each, too [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "LIST|isolated|all", value_parser = flags::wanted_cpus)]
     cpu: Option<WantedCpus>,
+    /// Keep the CPU of ontick's side from idling, by a thread of the lowest policy: it is then back at once when a timer fires
+    #[arg(long)]
+    keep_awake: bool,
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: all; where
     /// stress-ng is not installed, cat /dev/zero on each CPU]
     #[arg(long)]
@@ -82,7 +85,8 @@ impl Prove {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (load, lacks) = self.load.clone().map_or_else(Load::usual, |load| (load, None));
         let (cpus, left) = self.cpus()?;
-        let plan = prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpus, load };
+        let plan =
+            prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpus, awake: self.keep_awake, load };
         // Before settings are changed for what cannot be measured.
         plan.load.check()?;
         let wanted: CpuList = match plan.cpus.is_empty() {

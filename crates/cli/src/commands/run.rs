@@ -46,6 +46,9 @@ pub struct Run {
     /// Keep all CPUs out of power states that take time to leave
     #[arg(long)]
     no_cstates: bool,
+    /// Keep the CPU from idling, by a thread of the lowest policy: it is then back at once when a timer fires
+    #[arg(long, conflicts_with = "isolate")]
+    keep_awake: bool,
     /// Reserve the CPU for the program until it ends: moves other programs' tasks away
     #[arg(long)]
     isolate: bool,
@@ -84,6 +87,9 @@ impl Run {
                 .map_err(|held| Failure::new(held.to_string()))?
                 .keep();
         }
+        if self.keep_awake && cpu.is_none() {
+            return Err(Failure::new("--keep-awake keeps one CPU from idling: name it with --cpu N"));
+        }
         let user = if self.keep_root { None } else { Account::behind_sudo()? };
         let (held, group) = match (self.isolate, cpu) {
             (false, _) => (None, None),
@@ -96,6 +102,7 @@ impl Run {
             may_lock: self.lock,
             runaway_after: self.runaway_after.0,
             no_deep_idle: self.no_cstates,
+            keep_awake: self.keep_awake,
             group,
             user,
         };

@@ -20,6 +20,9 @@ pub struct PlacementFlags {
     /// Leave memory unlocked and power states alone, as a stock program does
     #[arg(long)]
     stock: bool,
+    /// Keep the CPU from idling, by a thread of the lowest policy: it is then back at once when a timer fires
+    #[arg(long, conflicts_with = "stock")]
+    keep_awake: bool,
 }
 
 /// The CPU of a timed thread, as it is asked for.
@@ -159,6 +162,6 @@ impl PlacementFlags {
     /// Of several CPUs, that of the first.
     pub fn placement(&self) -> Placement {
         let cpu = Cpus::first(self.cpu.as_ref(), self.policy);
-        Placement { cpu, policy: self.policy, prepared: !self.stock }
+        Placement { cpu, policy: self.policy, prepared: !self.stock, awake: self.keep_awake }
     }
 }

@@ -36,6 +36,7 @@ mod interface_settings;
 #[path = "../../../record/tests/judges/mod.rs"]
 mod judges;
 mod junit;
+mod kept_awake;
 mod kernel;
 mod kernel_build;
 mod kernel_install;

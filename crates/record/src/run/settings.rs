@@ -43,6 +43,9 @@ pub struct Settings {
     pub policy: String,
     /// Whether memory was locked.
     pub memory_locked: bool,
+    /// Whether a thread of `SCHED_IDLE` kept the CPU from idling.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept_awake: bool,
     /// Deadlines modulo the interval on the clock, in ns.
     pub phase_ns: Option<u64>,
     /// How the phase came about: `auto`, `fixed`, `chance`.

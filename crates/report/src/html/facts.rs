@@ -134,6 +134,7 @@ fn settings(all: &[&Series]) -> Vec<Row> {
             (false, true) => String::new(),
             (false, false) => "no".into(),
         }),
+        row("CPU kept awake", all, |s| if s.settings.kept_awake { "yes".into() } else { String::new() }),
         row("phase", all, |s| match s.settings.phase_ns {
             Some(ns) if s.settings.phase_choice.is_empty() => plain_time(ns),
             Some(ns) => format!("{} ({})", plain_time(ns), s.settings.phase_choice),

@@ -9,6 +9,7 @@
 //! ```
 
 mod affinity;
+mod awake;
 mod latency_request;
 mod memory;
 mod policy;
@@ -17,6 +18,7 @@ mod scheduling;
 mod setup;
 
 pub use affinity::{set_affinity, set_affinity_of};
+pub use awake::KeptAwake;
 pub use latency_request::LatencyRequest;
 pub use memory::prefault_stack;
 pub use policy::{Policy, PolicyError};

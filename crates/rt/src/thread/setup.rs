@@ -1,6 +1,6 @@
 //! The builder, and what it obtained.
 
-use super::{LatencyRequest, Policy, Refusal, affinity, memory, policy};
+use super::{KeptAwake, LatencyRequest, Policy, Refusal, affinity, memory, policy};
 
 /// What to ask for. Nothing is asked that was not named.
 #[derive(Debug, Clone, Copy, Default)]
@@ -9,12 +9,13 @@ pub struct Setup {
     policy: Option<Policy>,
     lock_memory: bool,
     cpu_latency_us: Option<i32>,
+    awake: bool,
     timer_slack_ns: Option<u64>,
     policy_ends_here: bool,
 }
 
-/// What the calling thread obtained. When it is dropped, memory is unlocked and the power-state request
-/// ends; CPU and policy stay with the thread.
+/// What the calling thread obtained. When it is dropped, memory is unlocked, the power-state request ends and the CPU may
+/// idle again; CPU and policy stay with the thread.
 #[derive(Debug, Default)]
 pub struct ThreadSetup {
     refused: Vec<Refusal>,
@@ -22,6 +23,7 @@ pub struct ThreadSetup {
     cpu: Option<u32>,
     policy: Option<Policy>,
     latency_request: Option<LatencyRequest>,
+    kept_awake: Option<KeptAwake>,
 }
 
 impl Setup {
@@ -51,6 +53,12 @@ impl Setup {
     /// Keep all CPUs out of power states that take longer than this to leave, by `/dev/cpu_dma_latency`.
     pub fn cpu_latency_us(mut self, us: i32) -> Self {
         self.cpu_latency_us = Some(us);
+        self
+    }
+
+    /// Keep the CPU that [`cpu`](Self::cpu) names from idling ([`KeptAwake`]).
+    pub fn keep_awake(mut self) -> Self {
+        self.awake = true;
         self
     }
 
@@ -89,6 +97,15 @@ impl Setup {
         if let Some(us) = self.cpu_latency_us {
             match LatencyRequest::hold(us) {
                 Ok(request) => ready.latency_request = Some(request),
+                Err(refusal) => ready.refused.push(refusal),
+            }
+        }
+        if self.awake {
+            let pinned = ready
+                .cpu
+                .ok_or_else(|| Refusal::new("a CPU kept awake", "the thread is pinned to none", "name its CPU"));
+            match pinned.and_then(KeptAwake::hold) {
+                Ok(held) => ready.kept_awake = Some(held),
                 Err(refusal) => ready.refused.push(refusal),
             }
         }
@@ -131,6 +148,11 @@ impl ThreadSetup {
     /// The CPU that the thread is pinned to.
     pub fn cpu(&self) -> Option<u32> {
         self.cpu
+    }
+
+    /// Whether that CPU is kept awake.
+    pub fn is_kept_awake(&self) -> bool {
+        self.kept_awake.is_some()
     }
 
     /// The policy that was obtained.

@@ -135,7 +135,7 @@ impl Asked {
         let method: Method = self.method.parse().map_err(Failure::new)?;
         let policy: Policy = self.policy.parse().map_err(Failure::new)?;
         let phase = self.phase_ns.map_or(Phase::Chance, Phase::Fixed);
-        let placement = Placement { cpu: Some(self.cpu), policy, prepared: true };
+        let placement = Placement { cpu: Some(self.cpu), policy, prepared: true, awake: false };
         Ok((Job { phase, ..Job::new(self.interval_ns, method) }, placement))
     }
 

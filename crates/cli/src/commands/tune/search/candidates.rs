@@ -16,6 +16,8 @@ use crate::flags;
 
 /// CPUs that are tried besides the job's own where nobody names any.
 const MOST_CPUS: usize = 3;
+/// How the candidate is written that keeps the CPU from idling, as the option of measurements.
+const AWAKE: &str = "keep-awake";
 
 /// What may be on.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,8 @@ pub enum Candidate {
     Duty(f64),
     /// The hybrid wait with this margin before the deadline instead of one that it learns, in ns.
     Margin(u64),
+    /// The CPU kept from idling.
+    Awake,
     /// Deadlines elsewhere in the period, in ns.
     Phase(u64),
     /// Another CPU.
@@ -68,6 +72,7 @@ impl FromStr for Candidate {
                 cpu.parse().map(Self::Cpu).map_err(|_| format!("\"{text}\": \"{cpu}\" is not the number of a CPU"))
             }
             Some((word, _)) => Err(format!("\"{text}\": there is no {word}= (wait=, duty=, margin=, phase=, cpu=)")),
+            None if text == AWAKE => Ok(Self::Awake),
             None => knobs::named(text).map(|knob| Self::Knob(knob.name)).map_err(|e| e.to_string()),
         }
     }
@@ -77,6 +82,7 @@ impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Knob(name) => f.write_str(name),
+            Self::Awake => f.write_str(AWAKE),
             Self::Wait(method) => write!(f, "wait={method}"),
             Self::Duty(share) => write!(f, "duty={}%", share * 100.0),
             Self::Margin(ns) => write!(f, "margin={}", exact(*ns)),
@@ -106,7 +112,7 @@ impl Candidate {
     pub fn combines(&self, all: &[Self]) -> bool {
         let same = |other: &&Self| std::mem::discriminant(*other) == std::mem::discriminant(self);
         match self {
-            Self::Knob(_) | Self::Simulated(..) | Self::Hang(_) => true,
+            Self::Knob(_) | Self::Awake | Self::Simulated(..) | Self::Hang(_) => true,
             Self::Cpu(_) => false,
             Self::Wait(_) | Self::Duty(_) | Self::Margin(_) | Self::Phase(_) => all.iter().filter(same).count() == 1,
         }
@@ -118,6 +124,7 @@ impl Candidate {
             Self::Wait(method) => job.method = *method,
             Self::Duty(share) => job.duty = *share,
             Self::Margin(ns) => job.margin_ns = Some(*ns),
+            Self::Awake => placement.awake = true,
             Self::Phase(ns) => job.phase = Phase::Fixed(*ns),
             Self::Cpu(cpu) => placement.cpu = Some(*cpu),
             Self::Knob(_) | Self::Simulated(..) | Self::Hang(_) => {}
@@ -153,8 +160,8 @@ pub fn expand(words: &[String], profile: Profile, method: Method, cpu: u32) -> R
 /// The usual alternatives of a loop that waits by `method` on `cpu`.
 fn of_loop(method: Method, cpu: u32) -> Vec<Candidate> {
     let mut all = match method {
-        Method::Hybrid => vec![Candidate::Wait(Method::Spin), Candidate::Duty(0.5)],
-        _ => vec![Candidate::Wait(Method::Hybrid)],
+        Method::Hybrid => vec![Candidate::Wait(Method::Spin), Candidate::Duty(0.5), Candidate::Awake],
+        _ => vec![Candidate::Wait(Method::Hybrid), Candidate::Awake],
     };
     let others = cpus::allowed().into_iter().filter(|other| *other != cpu);
     all.extend(others.take(MOST_CPUS).map(Candidate::Cpu));
@@ -180,6 +187,7 @@ mod tests {
             "wait=spin",
             "duty=50%",
             "margin=40us",
+            "keep-awake",
             "phase=100us",
             "cpu=3",
             "sim:good=2",

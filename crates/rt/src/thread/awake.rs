@@ -1,0 +1,131 @@
+//! A CPU that is kept awake: it runs a thread of the lowest policy where it would idle.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use super::{Refusal, affinity};
+use crate::sys::{self, SchedAttr};
+
+/// Locked memory is whole: two megabytes of stack, as others have, would be occupied for a loop.
+const STACK: usize = 128 * 1024;
+
+/// Keeps one CPU from idling until it is dropped: a thread of `SCHED_IDLE` (sched(7)) spins there whenever nobody else runs.
+///
+/// A CPU that idles enters a power state, and that of a virtual machine is given to others; both are late to come back when
+/// a timer fires. All other policies come before `SCHED_IDLE`, at once where they are of real time. The CPU uses the power of
+/// one that works, and the thread counts in the load average and in the CPU time of this process.
+#[derive(Debug)]
+pub struct KeptAwake {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl KeptAwake {
+    /// Keeps `cpu` awake.
+    pub fn hold(cpu: u32) -> Result<Self, Refusal> {
+        let over = Arc::new(AtomicBool::new(false));
+        let (ready, heard) = channel();
+        let seen = Arc::clone(&over);
+        let name = format!("awake-{cpu}");
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .stack_size(STACK)
+            .spawn(move || stay(cpu, &seen, &ready))
+            .map_err(|error| refused(cpu, &error))?;
+        let held = Self { over, thread: Some(thread) };
+        match heard.recv() {
+            Ok(Ok(())) => Ok(held),
+            Ok(Err(refusal)) => Err(refusal),
+            Err(_) => Err(refused(cpu, &io::Error::other("its thread ended"))),
+        }
+    }
+}
+
+fn refused(cpu: u32, error: &io::Error) -> Refusal {
+    Refusal::new(format!("CPU {cpu} kept awake"), error.to_string(), "nothing: timers wake the loop all the same, only later")
+}
+
+fn stay(cpu: u32, over: &AtomicBool, ready: &Sender<Result<(), Refusal>>) {
+    sys::block_signals();
+    let placed = affinity::pin(cpu).and_then(|()| {
+        let mut idle = SchedAttr { policy: libc::SCHED_IDLE as u32, ..SchedAttr::default() };
+        sys::sched_setattr(0, &mut idle).map_err(|error| refused(cpu, &error))
+    });
+    let is_there = placed.is_ok();
+    // Who asked may be gone.
+    let _ = ready.send(placed);
+    while is_there && !over.load(Relaxed) {
+        std::hint::spin_loop();
+    }
+}
+
+impl Drop for KeptAwake {
+    fn drop(&mut self) {
+        self.over.store(true, Relaxed);
+        // It panics nowhere.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpus;
+    use std::fs;
+    use std::time::{Duration, Instant};
+
+    /// Policy and CPUs of this process's threads of a name.
+    fn threads(name: &str) -> Vec<(u32, String)> {
+        let mut found = Vec::new();
+        for task in fs::read_dir("/proc/self/task").unwrap().flatten() {
+            let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
+            if read("comm").trim() != name {
+                continue;
+            }
+            let tid = task.file_name().to_string_lossy().parse().unwrap();
+            let status = read("status");
+            let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:\t")).unwrap_or_default();
+            found.extend(sys::sched_getattr(tid).map(|attr| (attr.policy, cpus.to_owned())));
+        }
+        found
+    }
+
+    /// The CPU counts as idle for no time at all while nobody else runs there, and others have it when they want it.
+    #[test]
+    fn a_thread_of_the_lowest_policy_works_until_the_end() {
+        let cpu = *cpus::allowed().last().unwrap();
+        let name = format!("awake-{cpu}");
+        let idle_ticks = || {
+            let text = fs::read_to_string("/proc/stat").unwrap();
+            let line = text.lines().find(|line| line.starts_with(&format!("cpu{cpu} "))).unwrap();
+            line.split_whitespace().nth(4).unwrap().parse::<u64>().unwrap()
+        };
+        let held = KeptAwake::hold(cpu).unwrap();
+        assert_eq!(threads(&name), [(libc::SCHED_IDLE as u32, cpu.to_string())]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                affinity::pin(cpu).unwrap();
+                // Each nap leaves the CPU, and needs it again to end.
+                let (began, before, mut naps) = (Instant::now(), idle_ticks(), 0);
+                while began.elapsed() < Duration::from_millis(300) {
+                    std::thread::sleep(Duration::from_millis(1));
+                    naps += 1;
+                }
+                assert!(naps >= 3, "{naps} naps of 1 ms in 300 ms");
+                // A tick is 10 ms: thirty would have been idle.
+                assert!(idle_ticks() - before <= 3, "{} ticks idle", idle_ticks() - before);
+            });
+        });
+        drop(held);
+        assert_eq!(threads(&name), []);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_refused() {
+        let refusal = KeptAwake::hold(1023).unwrap_err();
+        assert!(refusal.to_string().contains("CPU 1023"), "{refusal}");
+    }
+}
