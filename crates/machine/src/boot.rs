@@ -49,6 +49,22 @@ pub struct BootPlan {
     pub notes: Vec<String>,
 }
 
+impl BootPlan {
+    /// Edits alone, to be written as those of `tune --boot` are.
+    pub fn of_edits(place: BootFiles, edits: Vec<Edit>, trial: bool) -> Self {
+        Self {
+            place,
+            arguments: Vec::new(),
+            settings: Vec::new(),
+            trial,
+            edits,
+            commands: Vec::new(),
+            restart: String::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// How a boot loader keeps the kernel's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BootFile {

@@ -70,6 +70,7 @@ impl TuningPlan {
             knobs::named(name)?;
         }
         let asked = |knob: &&Knob| match target.only.is_empty() {
+            true if target.only_arguments.is_some() => false,
             true if knob.name == THREADS => !target.irq_threads.is_empty(),
             true if knobs::is_of_interfaces(knob) && target.interfaces.is_empty() => false,
             true => knob.profiles.contains(&target.profile),

@@ -20,6 +20,8 @@ pub struct ProfileFile {
     pub cpus: Option<CpuList>,
     /// The settings.
     pub knobs: Vec<String>,
+    /// The kernel arguments, by their names.
+    pub arguments: Vec<String>,
 }
 
 /// Why a file is no profile.
@@ -41,7 +43,7 @@ pub enum ProfileFileError {
         problem: String,
     },
     /// A key that there is not.
-    #[error("there is no {0} (format, profile, cpus, knobs)")]
+    #[error("there is no {0} (format, profile, cpus, knobs, arguments)")]
     UnknownKey(String),
 }
 
@@ -59,7 +61,7 @@ impl ProfileFile {
         if text("format")?.as_deref() != Some(FORMAT) {
             return Err(ProfileFileError::Foreign);
         }
-        let known = ["format", "profile", "cpus", "knobs"];
+        let known = ["format", "profile", "cpus", "knobs", "arguments"];
         if let Some(key) = table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
             return Err(ProfileFileError::UnknownKey(key.get_ref().to_string()));
         }
@@ -67,22 +69,25 @@ impl ProfileFile {
         let profile = profile.parse::<Profile>().map_err(|e| wrong("profile", e.to_string()))?;
         let cpus =
             text("cpus")?.map(|cpus| cpus.parse::<CpuList>().map_err(|e| wrong("cpus", e.to_string()))).transpose()?;
-        let knobs = match table.get("knobs").map(|value| value.get_ref()) {
-            Some(DeValue::Array(list)) => list
-                .iter()
-                .map(|knob| match knob.get_ref() {
-                    DeValue::String(name) => {
-                        knobs::named(name).map(|k| k.name.into()).map_err(|e| wrong("knobs", e.to_string()))
-                    }
-                    _ => Err(wrong("knobs", "must be a list of texts".into())),
-                })
-                .collect::<Result<Vec<String>, _>>()?,
-            Some(_) => return Err(wrong("knobs", "must be a list of texts".into())),
-            None => return Err(wrong("knobs", "is missing".into())),
+        let list = |key: &'static str, read: fn(&str) -> Result<String, String>| {
+            let no_list = || wrong(key, "must be a list of texts".into());
+            let list = match table.get(key).map(|value| value.get_ref()) {
+                None => return Ok(Vec::new()),
+                Some(DeValue::Array(list)) => list,
+                Some(_) => return Err(no_list()),
+            };
+            let each = list.iter().map(|value| match value.get_ref() {
+                DeValue::String(name) => read(name).map_err(|why| wrong(key, why)),
+                _ => Err(no_list()),
+            });
+            each.collect::<Result<Vec<String>, _>>()
         };
-        match knobs.is_empty() {
-            true => Err(wrong("knobs", "names no setting".into())),
-            false => Ok(Self { profile, cpus, knobs }),
+        let knobs = list("knobs", |name| knobs::named(name).map(|k| k.name.into()).map_err(|e| e.to_string()))?;
+        let arguments = list("arguments", argument)?;
+        match (table.get("knobs").is_some(), knobs.is_empty() && arguments.is_empty()) {
+            (false, true) => Err(wrong("knobs", "is missing".into())),
+            (true, true) => Err(wrong("knobs", "names no setting".into())),
+            _ => Ok(Self { profile, cpus, knobs, arguments }),
         }
     }
 
@@ -94,8 +99,25 @@ impl ProfileFile {
         if let Some(cpus) = &self.cpus {
             text += &format!("cpus = \"{cpus}\"\n");
         }
-        let knobs: Vec<String> = self.knobs.iter().map(|knob| format!("\"{knob}\"")).collect();
-        text + &format!("knobs = [{}]\n", knobs.join(", "))
+        let mut list = |key: &str, names: &[String]| {
+            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            text += &format!("{key} = [{}]\n", names.join(", "));
+        };
+        if !self.knobs.is_empty() {
+            list("knobs", &self.knobs);
+        }
+        if !self.arguments.is_empty() {
+            list("arguments", &self.arguments);
+        }
+        text
+    }
+}
+
+/// A kernel argument's name, without a value.
+fn argument(name: &str) -> Result<String, String> {
+    match !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
+        true => Ok(name.into()),
+        false => Err(format!("\"{name}\" is no name of a kernel argument (without its value, which the profile has)")),
     }
 }
 
@@ -109,11 +131,16 @@ mod tests {
             profile: Profile::LowLatency,
             cpus: Some("1,3".parse().unwrap()),
             knobs: vec!["governor".into(), "stat-interval".into()],
+            arguments: Vec::new(),
         };
         let text = profile.text(&["found here".into(), "one\nknobs = []".into()]);
         assert_eq!(ProfileFile::parse(&text), Ok(profile.clone()), "{text}");
-        let anywhere = ProfileFile { cpus: None, ..profile };
-        assert_eq!(ProfileFile::parse(&anywhere.text(&[])), Ok(anywhere));
+        let at_boot = ProfileFile { arguments: vec!["nohz_full".into(), "skew_tick".into()], ..profile };
+        let alone = ProfileFile { knobs: Vec::new(), ..at_boot.clone() };
+        let anywhere = ProfileFile { cpus: None, ..at_boot.clone() };
+        for profile in [at_boot, alone, anywhere] {
+            assert_eq!(ProfileFile::parse(&profile.text(&[])), Ok(profile));
+        }
     }
 
     #[test]
@@ -128,6 +155,7 @@ mod tests {
             (&format!("{format}profile = \"low-latency\""), "knobs: is missing"),
             (&format!("{format}profile = \"low-latency\"\nknobs = []"), "names no setting"),
             (&format!("{format}profile = \"low-latency\"\nknobs = [\"colour\"]"), "no knob \"colour\""),
+            (&format!("{format}profile = \"low-latency\"\narguments = [\"isolcpus=1\"]"), "arguments: \"isolcpus=1\""),
             (&format!("{format}profile = \"low-latency\"\ncpus = \"x\"\nknobs = [\"governor\"]"), "cpus: "),
             (&format!("{format}profile = \"low-latency\"\nknob = [\"governor\"]"), "there is no knob ("),
         ] {

@@ -222,7 +222,7 @@ fn undo_file(
     })
 }
 
-/// A boot loader unsets such a variable itself once it has acted upon it.
+/// A boot loader empties such a variable itself once it has acted upon it, and leaves its name there.
 fn undo_variable(root: &Root, path: &str, key: &str, original: Option<&str>, wanted: &str) -> io::Result<Undone> {
     root.clear_beside(path)?;
     let text = match root.text(path) {
@@ -230,7 +230,9 @@ fn undo_variable(root: &Root, path: &str, key: &str, original: Option<&str>, wan
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Undone::Gone),
         Err(e) => return Err(e),
     };
-    if grubenv::get(&text, key) != Some(wanted) {
+    let now = grubenv::get(&text, key);
+    let is_ours = now == Some(wanted) || now == Some("") && original.is_none();
+    if !is_ours {
         return Ok(Undone::AlreadyAsBefore);
     }
     root.replace(path, grubenv::with(&text, key, original).map_err(io::Error::other)?.as_bytes())?;

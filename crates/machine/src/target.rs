@@ -59,6 +59,9 @@ pub struct Target {
     pub isolate: bool,
     /// Only these knobs, whatever the profile; empty for the profile's.
     pub only: Vec<String>,
+    /// Only these kernel arguments, where a profile file names what is wanted: its knobs are then all of `only`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_arguments: Option<Vec<String>>,
     /// The policies that threads of interrupts get.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub irq_threads: Vec<IrqThreads>,
@@ -158,6 +161,7 @@ impl Target {
             profile,
             isolate: false,
             only: Vec::new(),
+            only_arguments: None,
             irq_threads: Vec::new(),
             interfaces: Vec::new(),
         })

@@ -24,7 +24,7 @@ fn tune(root: &Root, plan: &TuningPlan, facts: &Facts) {
     if let Ok(mut boot_plan) = boot::plan(root, facts, &plan.target, false) {
         boot::unit::add_to(&mut boot_plan, root, "/usr/bin/ontick", &["tune", "apply"]).unwrap();
         if boot::apply(root, &boot_plan, &mut journal).stopped.is_none() {
-            let _ = boot::unit::enable(root, &mut journal);
+            let _ = boot::unit::enable(root, boot::unit::PATH, &mut journal);
         }
     }
     let mut target = plan.target.clone();

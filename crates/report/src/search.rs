@@ -73,15 +73,28 @@ pub(crate) fn lines(of: &Search) -> Vec<Line> {
     let candidates = counted(of.effects.len() as u64, "candidate");
     let profile = if of.profile.is_empty() { String::new() } else { format!("profile {}", of.profile) };
     let search = vec![candidates, judged, profile, format!("seed {}", of.seed)];
-    let blocks = vec![
-        format!("{} of 4 blocks of {}", counted(of.quartets, "quartet"), exact(of.block_ns)),
-        format!("{} of {}", show(of.spent_ns), exact(of.time_ns)),
-        format!("{} set aside (steal above {} %)", count(of.set_aside), of.steal_limit * 100.0),
-    ];
+    let aside = format!("{} set aside (steal above {} %)", count(of.set_aside), of.steal_limit * 100.0);
+    let (label, measured) = match &of.boots {
+        None => (
+            "blocks",
+            vec![
+                format!("{} of 4 blocks of {}", counted(of.quartets, "quartet"), exact(of.block_ns)),
+                format!("{} of {}", show(of.spent_ns), exact(of.time_ns)),
+            ],
+        ),
+        Some(boots) => (
+            "boots",
+            vec![
+                format!("{} of {} in {}", count(boots.measured), count(boots.most), counted(boots.rounds, "round")),
+                format!("{} of {} in each", counted(boots.blocks, "block"), exact(of.block_ns)),
+                show(of.spent_ns),
+            ],
+        ),
+    };
     let mut lines = vec![
         Line { label: "job", parts: job },
         Line { label: "search", parts: search },
-        Line { label: "blocks", parts: blocks },
+        Line { label, parts: [measured, vec![aside]].concat() },
     ];
     if let Some(base) = of.base {
         let figure = match of.judged_by {
@@ -90,7 +103,8 @@ pub(crate) fn lines(of: &Search) -> Vec<Line> {
             Judge::P99_9 => format!("p99.9 {}", show(base as u64)),
             Judge::Max => format!("largest {}", show(base as u64)),
         };
-        lines.push(Line { label: "base", parts: vec![format!("{figure} in the middle block")] });
+        let middle = if of.boots.is_some() { "boot" } else { "block" };
+        lines.push(Line { label: "base", parts: vec![format!("{figure} in the middle {middle}")] });
     }
     lines.iter_mut().for_each(|line| line.parts.retain(|part| !part.is_empty()));
     lines
@@ -144,6 +158,10 @@ pub(crate) fn more_time(of: &Search) -> Option<String> {
         n => format!("{} and {} more", names[..5].join(", "), n - 5),
     };
     Some(match of.wants_ns() {
+        Some(ns) if of.boots.is_some() => {
+            let boots = of.wants_boots().unwrap_or_default();
+            format!("Not settled: {names}. That would take about {boots} more boots ({}).", rough(ns))
+        }
         Some(ns) => format!("Not settled: {names}. That would take about {} more.", rough(ns)),
         None => format!("Not settled: {names}. No time would, if what comes is as what came."),
     })
@@ -168,7 +186,7 @@ fn listed(names: &[&str]) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use ontick_record::search::Skipped;
+    use ontick_record::search::{Boots, Skipped};
 
     pub(crate) fn effect(name: &str, verdict: Verdict, gain: f64, bounds: (Option<f64>, Option<f64>)) -> Effect {
         let wants_ns = (verdict == Verdict::Unsettled).then_some(400_000_000_000);
@@ -211,6 +229,7 @@ pub(crate) mod tests {
                 effect("workqueues", Verdict::Unsettled, 0.2, (None, None)),
                 effect("governor", Verdict::Hurts, -3.0, (Some(-4.0), Some(-1.0))),
             ],
+            boots: None,
             skipped: vec![Skipped { name: "boost".into(), why: "this machine does not have it".into() }],
             set: vec!["irq-affinity".into()],
             together: Some(effect("irq-affinity + stat-interval", Verdict::Helps, 1.3, (Some(0.6), Some(2.1)))),
@@ -235,6 +254,16 @@ pub(crate) mod tests {
         assert!(said.contains("gain +0.60 to +2.10") && said.contains("remains is irq-affinity."), "{said}");
         assert!(said.ends_with("at most 5 %."), "{said}");
         assert_eq!(more_time(&search()).unwrap(), "Not settled: workqueues. That would take about 7 min more.");
+    }
+
+    #[test]
+    fn a_search_by_restarts_counts_boots() {
+        let boots = Boots { measured: 31, most: 60, rounds: 7, blocks: 20, settle_ns: 0 };
+        let of = Search { boots: Some(boots), ..search() };
+        let said = lines(&of).iter().map(|line| line.parts.join(" ")).collect::<Vec<_>>().join("\n");
+        assert!(said.contains("31 of 60 in 7 rounds 20 blocks of 500ms in each"), "{said}");
+        assert!(said.contains("in the middle boot"), "{said}");
+        assert_eq!(more_time(&of).unwrap(), "Not settled: workqueues. That would take about 40 more boots (7 min).");
     }
 
     #[test]

@@ -102,11 +102,11 @@ impl Wanted {
         self.interface.look(&root, &mut facts)?;
         let mut target = self.target.target(&root, &facts)?;
         if !self.knobs.is_empty() {
-            target.only = self.knobs.clone();
+            (target.only, target.only_arguments) = (self.knobs.clone(), None);
         }
-        if self.boot && !target.only.is_empty() {
+        if !self.boot && target.only.is_empty() && target.only_arguments.is_some() {
             return Err(Failure::new(
-                "a profile file is of settings of the running kernel: --boot takes a profile by its name",
+                "this profile file is of kernel arguments alone, which take effect at boot: add --boot",
             ));
         }
         target.isolate = self.isolate;
@@ -119,11 +119,15 @@ impl Wanted {
     fn boot_plan(&self, root: &Root, facts: &Facts, target: &Target) -> Result<BootPlan, Failure> {
         let mut plan = boot::plan(root, facts, target, self.tryboot).map_err(errors::no_boot_plan)?;
         let (cpus, profile) = (target.cpus.to_string(), target.profile.name());
-        let mut command = vec!["tune", "apply", "--cpu", &cpus, "--profile", profile];
+        let mut command = vec!["tune", "apply"];
+        command.extend(target.only.iter().map(String::as_str));
+        command.extend(["--cpu", &cpus, "--profile", profile]);
         command.extend(target.isolate.then_some("--isolate"));
         let irq_threads: Vec<String> = target.irq_threads.iter().map(IrqThreads::to_string).collect();
         command.extend(irq_threads.iter().flat_map(|wanted| ["--irq-threads", wanted]));
         match (self.tryboot, boot::unit::is_read(root)) {
+            // A profile file of kernel arguments alone has no settings that would be applied at each boot.
+            _ if target.only.is_empty() && target.only_arguments.is_some() => {}
             (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
             (false, true) => boot::unit::add_to(&mut plan, root, &program(root)?, &command).map_err(Failure::new)?,
             (false, false) => {

@@ -273,9 +273,9 @@ impl TargetFlags {
         match &self.profile {
             Chosen::Named(profile) => target(root, facts, named, *profile),
             Chosen::File(path) => {
-                let ProfileFile { profile, cpus, knobs } = read_profile(path)?;
+                let ProfileFile { profile, cpus, knobs, arguments } = read_profile(path)?;
                 let target = target(root, facts, named.or(cpus), profile)?;
-                Ok(Target { only: knobs, ..target })
+                Ok(Target { only: knobs, only_arguments: Some(arguments), ..target })
             }
         }
     }

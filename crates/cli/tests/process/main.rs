@@ -9,6 +9,7 @@ mod apart;
 mod bad_disks;
 mod baselines;
 mod beside_the_watch;
+mod boot_search;
 mod cached_work;
 mod campaign;
 mod capabilities;

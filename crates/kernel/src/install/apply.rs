@@ -210,7 +210,7 @@ fn ran(mut command: Command) -> Result<(), InstallError> {
 /// The boot entry: the only step that the boot loader sees.
 fn entry(root: &Root, plan: &InstallPlan, journal: &mut Journal) -> Result<Vec<Written>, InstallError> {
     let trial = matches!(plan.place, BootFiles::RaspberryPi { .. });
-    let applied = boot::apply(root, &boot_plan(&plan.place, plan.edits.clone(), trial), journal);
+    let applied = boot::apply(root, &BootPlan::of_edits(plan.place.clone(), plan.edits.clone(), trial), journal);
     if let Some(problem) = applied.stopped {
         return Err(InstallError::BootFiles(problem));
     }
@@ -220,7 +220,8 @@ fn entry(root: &Root, plan: &InstallPlan, journal: &mut Journal) -> Result<Vec<W
     Ok(applied.written)
 }
 
-fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), InstallError> {
+/// Lets GRUB take an entry for the next boot.
+pub(super) fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), InstallError> {
     let Once { path, entry, before } = once;
     let undo = Undo::Variable {
         path: path.clone(),
@@ -234,18 +235,4 @@ fn choose(root: &Root, once: &Once, journal: &mut Journal) -> Result<(), Install
         .map_err(|why| LoaderError::from(OnceError::Block { path: path.clone(), why }))?;
     root.replace(path, text.as_bytes()).map_err(FileError::of(path, "cannot be written"))?;
     Ok(journal.done(seq, None)?)
-}
-
-/// Edits as the boot files' own way of writing takes them.
-pub(super) fn boot_plan(place: &BootFiles, edits: Vec<boot::Edit>, trial: bool) -> BootPlan {
-    BootPlan {
-        place: place.clone(),
-        arguments: Vec::new(),
-        settings: Vec::new(),
-        trial,
-        edits,
-        commands: Vec::new(),
-        restart: String::new(),
-        notes: Vec::new(),
-    }
 }

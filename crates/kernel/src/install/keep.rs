@@ -1,13 +1,12 @@
 //! The kernel that was tried becomes the one that is booted.
 
 use ontick_machine::Facts;
-use ontick_machine::boot::{self, BootFiles, Edit, Written};
+use ontick_machine::boot::{self, BootFiles, BootPlan, Edit, Written};
 use ontick_machine::journal::{Content, Journal, JournalKind, Undo};
 use ontick_machine::merge;
 use ontick_machine::root::{FileError, Root};
 use serde::Serialize;
 
-use super::apply::boot_plan;
 use super::{Installed, KeepError, loader};
 
 /// What `keep` would do.
@@ -56,7 +55,7 @@ pub fn keep(root: &Root, plan: &Keeping, journal: &mut Journal) -> Result<Vec<Wr
         rewrite(root, &plan.kernel, edit, journal)?;
     }
     let outside = outside.into_iter().cloned().collect();
-    let applied = boot::apply(root, &boot_plan(&plan.place, outside, false), journal);
+    let applied = boot::apply(root, &BootPlan::of_edits(plan.place.clone(), outside, false), journal);
     match applied.stopped {
         Some(problem) => Err(KeepError::BootFiles(problem)),
         None => Ok(applied.written),

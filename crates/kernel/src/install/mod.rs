@@ -15,6 +15,7 @@ mod loader;
 pub mod package;
 mod rollback;
 mod space;
+pub mod trial;
 
 use ontick_machine::boot::{self, BootFiles, Edit};
 use ontick_machine::journal::{Journal, JournalKind, Undo};

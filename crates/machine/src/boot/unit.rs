@@ -1,4 +1,4 @@
-//! The systemd unit that applies the run-time settings again at each boot.
+//! The systemd units that begin at boot: one applies the run-time settings again, one goes on with a search.
 
 use super::apply::make_folders;
 use super::{BootPlan, BootWriteError, Edit};
@@ -6,8 +6,12 @@ use crate::journal::{Journal, Undo};
 use crate::root::{FileError, Root};
 use crate::service_unit::{ServiceUnit, UnitError};
 
-/// Where the unit lies.
+/// Where the unit of the settings lies.
 pub const PATH: &str = "/etc/systemd/system/ontick-tune.service";
+/// Where that of a search lies.
+pub const SEARCH_PATH: &str = "/etc/systemd/system/ontick-search.service";
+/// The way out of both: whoever boots once with this on the kernel's command line has none of them.
+const WAY_OUT: &str = "!ontick=off";
 /// Services that set the same things.
 const RIVALS: &str = "systemd-sysctl.service irqbalance.service tuned.service cpufrequtils.service ondemand.service raspi-config.service rtirq.service cpupower.service tlp.service power-profiles-daemon.service auto-cpufreq.service";
 const WANTED: &str = "/etc/systemd/system/multi-user.target.wants";
@@ -29,12 +33,29 @@ pub fn text(program: &str, arguments: &[&str]) -> Result<String, UnitError> {
         .comment("After those that set the same things, so that they do not have the last word.")
         .value("After", RIVALS)?
         .comment("The way out: boot once with ontick=off on the kernel's command line.")
-        .value("ConditionKernelCommandLine", "!ontick=off")?
+        .value("ConditionKernelCommandLine", WAY_OUT)?
         .section("Service")
         .value("Type", "oneshot")?
         .value("RemainAfterExit", "yes")?
         .comment("Some settings were refused, which the log names; the others stand.")
         .value("SuccessExitStatus", "1")?
+        .command("ExecStart", program, arguments)?
+        .section("Install")
+        .value("WantedBy", "multi-user.target")?;
+    Ok(unit.text())
+}
+
+/// The text of the unit that goes on with a search after each restart.
+pub fn search_text(program: &str, arguments: &[&str]) -> Result<String, UnitError> {
+    let unit = ServiceUnit::new()
+        .comment("Written by ontick tune search --boot; it is removed when the search ends, or by ontick tune revert.")
+        .section("Unit")
+        .value("Description", "Go on with ontick's search over boot parameters")?
+        .comment("What runs while the machine starts is no part of what is measured.")
+        .value("After", "multi-user.target")?
+        .value("ConditionKernelCommandLine", WAY_OUT)?
+        .section("Service")
+        .value("Type", "oneshot")?
         .command("ExecStart", program, arguments)?
         .section("Install")
         .value("WantedBy", "multi-user.target")?;
@@ -51,14 +72,14 @@ pub fn add_to(plan: &mut BootPlan, root: &Root, program: &str, arguments: &[&str
 }
 
 /// Lets the unit start at boot, once its file is written.
-pub fn enable(root: &Root, journal: &mut Journal) -> Result<(), BootWriteError> {
-    let link = format!("{WANTED}/ontick-tune.service");
+pub fn enable(root: &Root, path: &str, journal: &mut Journal) -> Result<(), BootWriteError> {
+    let link = format!("{WANTED}/{}", path.rsplit('/').next().unwrap_or_default());
     if root.link_target(&link).is_some() {
         return Ok(());
     }
     make_folders(root, &link, journal)?;
-    let seq = journal.intend("boot", Undo::Link { path: link.clone(), target: PATH.into() })?;
-    match root.link(&link, PATH) {
+    let seq = journal.intend("boot", Undo::Link { path: link.clone(), target: path.into() })?;
+    match root.link(&link, path) {
         Ok(()) => Ok(journal.done(seq, None)?),
         Err(e) => {
             let _ = journal.void(seq);
@@ -73,16 +94,21 @@ mod tests {
 
     /// Where systemd is installed, it is asked itself.
     #[test]
-    fn systemd_accepts_the_unit() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("ontick-tune.service");
-        std::fs::write(&file, text("/bin/true", &["tune", "apply", "--cpu", "3"]).unwrap()).unwrap();
-        let verify = std::process::Command::new("systemd-analyze").arg("verify").arg(&file).output();
-        let Ok(output) = verify else { return ontick_skip::skipped!("systemd-analyze is not installed") };
-        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-        let about_us: Vec<&str> = said.lines().filter(|l| l.contains("ontick-tune")).collect();
-        assert!(about_us.is_empty(), "{about_us:?}");
-        // Other units of this machine may have faults of their own.
-        assert!(output.status.success() || !said.is_empty());
+    fn systemd_accepts_the_units() {
+        let settings = text("/bin/true", &["tune", "apply", "--cpu", "3"]).unwrap();
+        let search = search_text("/bin/true", &["tune", "search", "--boot", "--continue"]).unwrap();
+        for (path, text) in [(PATH, settings), (SEARCH_PATH, search)] {
+            let dir = tempfile::tempdir().unwrap();
+            let name = path.rsplit('/').next().unwrap();
+            let file = dir.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            let verify = std::process::Command::new("systemd-analyze").arg("verify").arg(&file).output();
+            let Ok(output) = verify else { return ontick_skip::skipped!("systemd-analyze is not installed") };
+            let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+            let about_us: Vec<&str> = said.lines().filter(|l| l.contains(name)).collect();
+            assert!(about_us.is_empty(), "{about_us:?}");
+            // Other units of this machine may have faults of their own.
+            assert!(output.status.success() || !said.is_empty());
+        }
     }
 }

@@ -71,12 +71,20 @@ pub(super) fn arguments(facts: &Facts, target: &Target) -> (Vec<Argument>, Vec<S
             want("skew_tick", "1".into(), "the CPUs' ticks do not all contend for the same locks at the same moment");
         }
     }
+    if let Some(only) = &target.only_arguments {
+        let missing = only.iter().filter(|name| wanted.iter().all(|argument| argument.key != **name));
+        notes.extend(
+            missing.map(|name| format!("{name} of the profile's file is left out: it is not wanted on this machine")),
+        );
+        wanted.retain(|argument| only.contains(&argument.key));
+    }
     (wanted, notes)
 }
 
 /// Firmware settings of a Raspberry Pi.
 pub(super) fn settings(facts: &Facts, target: &Target, notes: &mut Vec<String>) -> Vec<Setting> {
-    let Some(pi) = facts.board.raspberry_pi.as_ref().filter(|_| target.profile == Profile::DedicatedCore) else {
+    let is_wanted = target.profile == Profile::DedicatedCore && target.only_arguments.is_none();
+    let Some(pi) = facts.board.raspberry_pi.as_ref().filter(|_| is_wanted) else {
         return Vec::new();
     };
     let raised = |key: &str| pi.config.get(key).and_then(|v| v.parse::<i32>().ok()).is_some_and(|v| v > 0);

@@ -7,9 +7,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ontick_undo::record_log::{self, End, Line, line};
+use ontick_units::exact;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::boots::BootStep;
 use super::quartet::Done;
 
 const FORMAT: &str = "ontick-search/1";
@@ -25,6 +27,7 @@ enum Record<B> {
     },
     Quartet(Box<Done>),
     Unusable(Unusable),
+    Boot(BootStep),
     /// The search ended of its own; it may go on with more time.
     End,
 }
@@ -36,6 +39,13 @@ pub struct Unusable {
     pub on: Vec<usize>,
     /// They were undone after this long, in ns.
     pub undone_after_ns: u64,
+}
+
+impl Unusable {
+    /// Why they are not measured together any more.
+    pub fn why(&self) -> String {
+        format!("unusable: undone after {}", exact(self.undone_after_ns))
+    }
 }
 
 /// Why a journal cannot be used.
@@ -78,6 +88,8 @@ pub struct Kept<B> {
     pub done: Vec<Done>,
     /// What cannot be measured.
     pub unusable: Vec<Unusable>,
+    /// What became of its boots.
+    pub boots: Vec<BootStep>,
     /// Whether the search ended of its own.
     pub ended: bool,
 }
@@ -112,13 +124,18 @@ impl SearchJournal {
         for (line, record) in record_log::read(&bytes, |record: &Record<B>| matches!(record, Record::Begin { .. })) {
             match (record, &mut kept) {
                 (Line::Record(Record::Begin { journal, search }), None) if journal == FORMAT => {
-                    kept = Some(Kept { search, done: Vec::new(), unusable: Vec::new(), ended: false });
+                    kept =
+                        Some(Kept { search, done: Vec::new(), unusable: Vec::new(), boots: Vec::new(), ended: false });
                 }
                 (Line::Record(Record::Quartet(done)), Some(kept)) => {
                     kept.ended = false;
                     kept.done.push(*done);
                 }
                 (Line::Record(Record::Unusable(unusable)), Some(kept)) => kept.unusable.push(unusable),
+                (Line::Record(Record::Boot(step)), Some(kept)) => {
+                    kept.ended = false;
+                    kept.boots.push(step);
+                }
                 (Line::Record(Record::End), Some(kept)) => kept.ended = true,
                 (Line::CutOff, Some(_)) => {}
                 (Line::Unreadable, Some(_)) => return Err(SearchJournalError::Damaged { path: path.into(), line }),
@@ -151,6 +168,11 @@ impl SearchJournal {
     /// Adds what cannot be measured.
     pub fn add_unusable(&mut self, unusable: &Unusable) -> Result<(), SearchJournalError> {
         self.append::<()>(&Record::Unusable(unusable.clone()))
+    }
+
+    /// Adds what became of a boot.
+    pub fn add_boot(&mut self, step: &BootStep) -> Result<(), SearchJournalError> {
+        self.append::<()>(&Record::Boot(step.clone()))
     }
 
     /// The search ended of its own.

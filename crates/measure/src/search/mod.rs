@@ -3,20 +3,26 @@
 //! What decides is pure and knows no machine: [`Race`] says which quartet comes next and what all of them come to. A
 //! [`Bench`] measures blocks: this machine, or a [model] of one.
 
+mod boots;
 mod journal;
 pub mod model;
 mod quartet;
 mod race;
+mod rounds;
+mod session;
 mod stages;
 #[cfg(test)]
 mod tests;
 mod track;
 
+pub use boots::{BootNow, BootStep, Lost, NextBoot, replay};
 pub use journal::{Kept, SearchJournal, SearchJournalError, Unusable};
 use ontick_record::Series;
 pub use ontick_record::search::{Block, Judge};
 pub use quartet::{Comparison, Done, Quartet};
-pub use race::{Candidate, Plan, Race};
+pub use race::{Candidate, Plan, Race, fewest_comparisons};
+pub use rounds::{BOOT, Rounds, fewest_boots};
+pub use session::Session;
 
 /// Measures blocks.
 pub trait Bench {
@@ -65,7 +71,7 @@ pub fn run<B: Bench>(
             match bench.block(quartet.comparison.on(trial))? {
                 Attempt::Measured(measured) => *block = measured,
                 Attempt::Undone(unusable) => {
-                    unusable.into_iter().for_each(|unusable| race.exclude(unusable));
+                    unusable.into_iter().for_each(|unusable| race.exclude(unusable.on.clone(), unusable.why()));
                     continue 'quartets;
                 }
                 Attempt::Ended => return Ok(()),

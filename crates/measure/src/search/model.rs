@@ -6,6 +6,7 @@
 use ontick_record::search::Block;
 use ontick_record::tail::simulation::Random;
 
+use super::session::Session;
 use super::{Attempt, Bench};
 
 /// A machine whose settings do what is said of them.
@@ -76,5 +77,36 @@ impl Bench for Model {
 
     fn block(&mut self, on: &[usize]) -> Result<Attempt, Self::Error> {
         Ok(Attempt::Measured(self.measure(on)))
+    }
+}
+
+/// A modelled machine that restarts: what a boot decides lasts for all its blocks.
+#[derive(Debug, Clone)]
+pub struct Boots {
+    effects: Vec<f64>,
+    random: Random,
+}
+
+/// By so many points a boot differs from the next, at most, whatever is on.
+const BOOT_SPREAD: f64 = 1.0;
+const BOOT_BLOCK_NS: u64 = 500_000_000;
+/// What a restart takes, in ns.
+const RESTART_NS: u64 = 60_000_000_000;
+
+impl Boots {
+    /// With candidates of these effects, in points of the share of cycles within the limit.
+    pub fn new(effects: Vec<f64>, seed: u64) -> Self {
+        Self { effects, random: Random(!seed) }
+    }
+
+    /// A boot with these candidates on, and so many blocks in it.
+    pub fn boot(&mut self, on: &[usize], blocks: u64) -> Session {
+        let own = BOOT_SPREAD * (2.0 * self.random.uniform() - 1.0);
+        let gain: f64 = on.iter().map(|n| self.effects[*n]).sum();
+        // Its blocks differ little from one another.
+        let mut model = Model::new(vec![gain + own], BOOT_BLOCK_NS, 1_000_000, self.random.uniform().to_bits());
+        let blocks: Vec<Block> = (0..blocks).map(|_| model.measure(&[0])).collect();
+        let took_ns = RESTART_NS + blocks.iter().map(|block| block.took_ns).sum::<u64>();
+        Session { arm: on.to_vec(), blocks, took_ns }
     }
 }

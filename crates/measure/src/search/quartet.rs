@@ -52,6 +52,21 @@ impl Quartet {
     }
 }
 
+/// A trial against its base, measured once: four blocks, or two boots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Paired {
+    /// What is compared.
+    pub comparison: Comparison,
+    /// How much better the trial was than its base, as the judge has it.
+    pub difference: f64,
+    /// Whether the hypervisor took too much of it, so that it counts for no side.
+    pub disturbed: bool,
+    /// What it cost of what the race may cost.
+    pub cost: u64,
+    /// What was judged of each part of it in which no candidate was on.
+    pub base: Vec<f64>,
+}
+
 /// Four blocks that were measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Done {
@@ -78,6 +93,20 @@ impl Done {
     /// whole quartet counts or does not.
     pub fn is_disturbed(&self, steal_limit: f64) -> bool {
         self.blocks.iter().any(|block| block.steal > steal_limit)
+    }
+
+    /// What it says of its comparison.
+    pub fn paired(&self, judge: Judge, steal_limit: f64) -> Paired {
+        let comparison = self.quartet.comparison.clone();
+        let blocks = self.blocks.iter().zip(self.quartet.order());
+        let base = blocks.filter(|(_, trial)| comparison.on(*trial).is_empty());
+        Paired {
+            base: base.map(|(block, _)| judge.value(block)).collect(),
+            difference: self.difference(judge),
+            disturbed: self.is_disturbed(steal_limit),
+            cost: self.took_ns(),
+            comparison,
+        }
     }
 
     /// How long it took, in ns.

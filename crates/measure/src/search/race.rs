@@ -1,13 +1,10 @@
 //! The race: which quartet comes next, and what all of them come to.
 
+use super::quartet::{Comparison, Done, Paired, Quartet};
+use super::track::{Rule, Track, fewest};
 use ontick_record::compare;
 use ontick_record::search::{Effect, Judge, Search, Skipped, Verdict};
 use ontick_record::tail::simulation::Random;
-use ontick_units::exact;
-
-use super::journal::Unusable;
-use super::quartet::{Comparison, Done, Quartet};
-use super::track::{Rule, Track};
 
 /// The part of the error that is for candidates alone; the rest is for sets.
 const ALONE: f64 = 0.8;
@@ -32,10 +29,10 @@ pub struct Plan {
     pub smallest: f64,
     /// The chance, at most, that any effect is claimed that is none.
     pub error: f64,
-    /// The time of all blocks, in ns.
-    pub time_ns: u64,
-    /// A quartet's time before one was measured, in ns.
-    pub quartet_ns: u64,
+    /// What all may cost: the time of all blocks, in ns.
+    pub most: u64,
+    /// What a comparison costs before one was measured.
+    pub each: u64,
     /// The coins follow from it.
     pub seed: u64,
     /// The part of the CPUs' time that the hypervisor may take of a block.
@@ -47,19 +44,26 @@ pub struct Plan {
 pub struct Race {
     pub(super) plan: Plan,
     pub(super) tracks: Vec<Track>,
-    pub(super) spent_ns: u64,
+    pub(super) spent: u64,
     quartets: u64,
     set_aside: u64,
     /// What was judged of each block without any candidate.
     base: Vec<f64>,
-    unusable: Vec<Unusable>,
+    excluded: Vec<Excluded>,
+}
+
+/// Candidates that are not measured together any more.
+#[derive(Debug, Clone)]
+struct Excluded {
+    on: Vec<usize>,
+    why: String,
 }
 
 impl Race {
     /// Begins.
     pub fn new(plan: Plan) -> Self {
         let tracks = (0..plan.candidates.len()).map(|n| Track::new(Comparison::of(vec![n]))).collect();
-        Self { plan, tracks, spent_ns: 0, quartets: 0, set_aside: 0, base: Vec::new(), unusable: Vec::new() }
+        Self { plan, tracks, spent: 0, quartets: 0, set_aside: 0, base: Vec::new(), excluded: Vec::new() }
     }
 
     /// The plan.
@@ -67,9 +71,9 @@ impl Race {
         &self.plan
     }
 
-    /// The time that was spent, in ns.
-    pub fn spent_ns(&self) -> u64 {
-        self.spent_ns
+    /// What was spent of what it may cost.
+    pub fn spent(&self) -> u64 {
+        self.spent
     }
 
     /// Quartets so far.
@@ -78,13 +82,13 @@ impl Race {
     }
 
     /// Measures no block any more in which all of these are on.
-    pub fn exclude(&mut self, unusable: Unusable) {
-        self.unusable.push(unusable);
+    pub fn exclude(&mut self, on: Vec<usize>, why: String) {
+        self.excluded.push(Excluded { on, why });
     }
 
     /// Whether blocks with these candidates are not to be measured.
     pub(super) fn is_unusable(&self, on: &[usize]) -> bool {
-        self.unusable.iter().any(|unusable| unusable.on.iter().all(|n| on.contains(n)))
+        self.excluded.iter().any(|excluded| excluded.on.iter().all(|n| on.contains(n)))
     }
 
     /// The candidates, and how many of them are settled.
@@ -98,8 +102,7 @@ impl Race {
 
     /// The quartet that comes next; `None` where all is settled or the time is over.
     pub fn next(&self) -> Option<Quartet> {
-        let left_ns = self.plan.time_ns.saturating_sub(self.spent_ns);
-        if left_ns < self.quartet_ns() {
+        if self.plan.most.saturating_sub(self.spent) < self.each() {
             return None;
         }
         let comparison = self.next_comparison()?;
@@ -110,21 +113,22 @@ impl Race {
 
     /// Counts a quartet.
     pub fn add(&mut self, done: Done) {
+        self.count(&done.paired(self.plan.judge, self.plan.steal_limit));
+    }
+
+    /// Counts what was measured of a comparison.
+    pub(super) fn count(&mut self, paired: &Paired) {
         self.quartets += 1;
-        self.spent_ns += done.took_ns();
-        self.set_aside += u64::from(done.is_disturbed(self.plan.steal_limit));
-        for (block, trial) in done.blocks.iter().zip(done.quartet.order()) {
-            if done.quartet.comparison.on(trial).is_empty() {
-                self.base.push(self.plan.judge.value(block));
-            }
-        }
-        let comparison = &done.quartet.comparison;
+        self.spent += paired.cost;
+        self.set_aside += u64::from(paired.disturbed);
+        self.base.extend(&paired.base);
+        let comparison = &paired.comparison;
         let rule = self.rule(comparison);
         match self.tracks.iter_mut().find(|track| track.comparison == *comparison) {
-            Some(track) => track.add(&done, &rule),
+            Some(track) => track.add(paired, &rule),
             None => {
                 let mut track = Track::new(comparison.clone());
-                track.add(&done, &rule);
+                track.add(paired, &rule);
                 self.tracks.push(track);
             }
         }
@@ -154,8 +158,8 @@ impl Race {
             smallest: plan.smallest,
             error: plan.error,
             seed: plan.seed,
-            time_ns: plan.time_ns,
-            spent_ns: self.spent_ns,
+            time_ns: plan.most,
+            spent_ns: self.spent,
             block_ns: 0,
             interval_ns: 0,
             job: String::new(),
@@ -166,7 +170,8 @@ impl Race {
             steal_limit: plan.steal_limit,
             base: compare::paired(self.base.iter().copied()).map(|all| self.figure(all.median)),
             effects,
-            skipped: self.unusable.iter().map(|unusable| skipped(unusable, joined(&unusable.on))).collect(),
+            skipped: self.excluded.iter().map(|of| Skipped { name: joined(&of.on), why: of.why.clone() }).collect(),
+            boots: None,
             set: set.into_iter().map(name).collect(),
             together: whole.map(|track| self.effect(track, joined(&track.comparison.trial))),
             members: members.into_iter().map(|(member, track)| self.effect(track, name(member))).collect(),
@@ -185,15 +190,12 @@ impl Race {
     fn effect(&self, track: &Track, name: String) -> Effect {
         let rule = self.rule(&track.comparison);
         let wants = track.wants(&rule);
-        Effect {
-            wants_ns: wants.map(|quartets| quartets.saturating_mul(self.quartet_ns())),
-            ..track.effect(name, &rule)
-        }
+        Effect { wants_ns: wants.map(|times| times.saturating_mul(self.each())), ..track.effect(name, &rule) }
     }
 
-    /// The time of a quartet, as this race shows it, in ns.
-    pub(super) fn quartet_ns(&self) -> u64 {
-        self.spent_ns.checked_div(self.quartets).unwrap_or(self.plan.quartet_ns)
+    /// What a comparison costs, as this race shows it.
+    pub(super) fn each(&self) -> u64 {
+        self.spent.checked_div(self.quartets).unwrap_or(self.plan.each)
     }
 
     /// The rule of a comparison: the error of the whole search is shared out beforehand (Bonferroni), so that it holds
@@ -201,15 +203,10 @@ impl Race {
     fn rule(&self, comparison: &Comparison) -> Rule {
         let count = self.plan.candidates.len();
         let shared = match comparison.is_alone() {
-            true => ALONE * self.plan.error / count as f64,
+            true => of_one(self.plan.error, count),
             false => (1.0 - ALONE) * self.plan.error / Self::most_of_sets(count) as f64,
         };
-        Rule {
-            error: shared / 2.0,
-            smallest: self.plan.judge.difference(self.plan.smallest),
-            judge: self.plan.judge,
-            steal_limit: self.plan.steal_limit,
-        }
+        Rule { error: shared / 2.0, smallest: self.plan.judge.difference(self.plan.smallest), judge: self.plan.judge }
     }
 
     /// So many comparisons of sets there may be: twice what one set needs, for a search that goes on and finds more.
@@ -223,6 +220,12 @@ impl Race {
     }
 }
 
-fn skipped(unusable: &Unusable, name: String) -> Skipped {
-    Skipped { name, why: format!("unusable: undone after {}", exact(unusable.undone_after_ns)) }
+/// The error of one of so many candidates alone, out of that of the whole search.
+fn of_one(error: f64, candidates: usize) -> f64 {
+    ALONE * error / candidates as f64
+}
+
+/// So often must each of so many candidates be compared with the base before an effect of it can be shown.
+pub fn fewest_comparisons(error: f64, candidates: usize) -> usize {
+    fewest(of_one(error, candidates) / 2.0)
 }

@@ -6,36 +6,44 @@ use super::quartet::Comparison;
 use super::race::Race;
 use super::track::Track;
 
-/// The part of the time that candidates alone may take while there is a set to be tried.
+/// The part of all cost that candidates alone may have while there is a set to be tried.
 const FIRST: f64 = 0.6;
 
 impl Race {
     /// What is compared next, where anything is to be.
     pub(super) fn next_comparison(&self) -> Option<Comparison> {
         let helping = self.helping();
-        let (alone_ns, sets_ns) = self.spent_on();
-        let first_ns = (self.plan.time_ns as f64 * FIRST) as u64;
-        if helping.len() < 2 || alone_ns < first_ns {
+        let (alone, sets) = self.spent_on();
+        let first = (self.plan.most as f64 * FIRST) as u64;
+        if helping.len() < 2 || alone < first {
             if let Some(open) = self.open() {
                 return Some(open);
             }
         }
         self.next_of_sets(&helping).or_else(|| {
             // What is left may show another that helps; then a new set must be tried in the time of the last.
-            let left_ns = self.plan.time_ns.saturating_sub(self.spent_ns);
-            self.open().filter(|_| left_ns > sets_ns + sets_ns / 4)
+            let left = self.plan.most.saturating_sub(self.spent);
+            self.open().filter(|_| left > sets + sets / 4)
         })
     }
 
     /// An open candidate: all have a turn in each round, in an order by chance.
     fn open(&self) -> Option<Comparison> {
-        let is_open = |track: &&Track| track.settled.is_none() && !self.is_unusable(&track.comparison.trial);
-        let alone = self.tracks.iter().filter(|track| track.comparison.is_alone()).filter(is_open);
         let turn = |track: &&Track| {
             let number = ((track.quartets() as u64 + 1) << 32) + track.comparison.trial[0] as u64;
             (track.quartets(), self.random(number).uniform().to_bits())
         };
-        alone.min_by_key(turn).map(|track| track.comparison.clone())
+        self.tracks_open().min_by_key(turn).map(|track| track.comparison.clone())
+    }
+
+    fn tracks_open(&self) -> impl Iterator<Item = &Track> {
+        let is_open = |track: &&Track| track.settled.is_none() && !self.is_unusable(&track.comparison.trial);
+        self.tracks.iter().filter(|track| track.comparison.is_alone()).filter(is_open)
+    }
+
+    /// Every open candidate.
+    pub(super) fn open_alone(&self) -> Vec<Comparison> {
+        self.tracks_open().map(|track| track.comparison.clone()).collect()
     }
 
     /// Candidates that help and can be set together, the least gain first. Where some of them cannot be used together, the
@@ -57,9 +65,9 @@ impl Race {
         }
     }
 
-    /// The time of candidates alone, and of sets, in ns.
+    /// The cost of candidates alone, and of sets.
     fn spent_on(&self) -> (u64, u64) {
-        let spent = |alone| self.tracks.iter().filter(|t| t.comparison.is_alone() == alone).map(|t| t.spent_ns).sum();
+        let spent = |alone| self.tracks.iter().filter(|t| t.comparison.is_alone() == alone).map(|t| t.spent).sum();
         (spent(true), spent(false))
     }
 
@@ -91,18 +99,18 @@ impl Race {
 
     fn next_of_sets(&self, helping: &[usize]) -> Option<Comparison> {
         let plan = self.plan_of(helping);
-        let (alone_ns, _) = self.spent_on();
-        let all_ns = self.plan.time_ns.saturating_sub(alone_ns);
+        let (alone, _) = self.spent_on();
+        let all = self.plan.most.saturating_sub(alone);
         let known = self.tracks.iter().filter(|track| !track.comparison.is_alone()).count();
         let room = Self::most_of_sets(self.plan.candidates.len()).saturating_sub(known);
-        let mut used_ns = 0;
+        let mut used = 0;
         for (n, (comparison, _)) in plan.iter().enumerate() {
             let track = self.track(comparison);
-            used_ns += track.map_or(0, |track| track.spent_ns);
+            used += track.map_or(0, |track| track.spent);
             // What those before it did not use is for those after it.
-            let until_ns = all_ns / plan.len() as u64 * (n as u64 + 1);
+            let until = all / plan.len() as u64 * (n as u64 + 1);
             let open = track.is_none_or(|track| track.settled.is_none());
-            if open && used_ns < until_ns && (track.is_some() || room > 0) {
+            if open && used < until && (track.is_some() || room > 0) {
                 return Some(comparison.clone());
             }
         }

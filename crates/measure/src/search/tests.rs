@@ -15,8 +15,8 @@ fn plan(candidates: usize, minutes: u64, seed: u64) -> Plan {
         judge: Judge::Share,
         smallest: 0.5,
         error: 0.05,
-        time_ns: minutes * MIN_NS,
-        quartet_ns: 2_200_000_000,
+        most: minutes * MIN_NS,
+        each: 2_200_000_000,
         seed,
         steal_limit: 0.05,
     }
@@ -140,7 +140,7 @@ fn a_search_that_goes_on_is_the_same_search() {
     assert_eq!(again.next(), None);
     assert_eq!(again.result(), race.result());
     // With more time there is more to do.
-    let mut longer = Race::new(Plan { time_ns: 60 * MIN_NS, ..plan(3, 5, 9) });
+    let mut longer = Race::new(Plan { most: 60 * MIN_NS, ..plan(3, 5, 9) });
     all.into_iter().for_each(|done| longer.add(done));
     assert_eq!(longer.next().is_some(), race.result().wants_ns().is_some());
 }

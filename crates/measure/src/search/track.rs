@@ -3,7 +3,7 @@
 use ontick_record::compare;
 use ontick_record::search::{Differences, Effect, Judge, Toward, Verdict};
 
-use super::quartet::{Comparison, Done};
+use super::quartet::{Comparison, Paired};
 
 /// A candidate is given up with this chance, at most, although it gains something that is worth it. Nothing is claimed by
 /// that, so it does not count toward the error of the search.
@@ -17,38 +17,36 @@ pub struct Rule {
     /// A difference smaller than this is worth nothing.
     pub smallest: f64,
     pub judge: Judge,
-    pub steal_limit: f64,
 }
 
-/// A comparison and its quartets.
+/// A comparison, and how often it was measured.
 #[derive(Debug, Clone)]
 pub struct Track {
     pub comparison: Comparison,
-    /// Of the quartets that count.
+    /// Of those that count.
     differences: Differences,
     /// Of all.
     all: Vec<f64>,
-    pub spent_ns: u64,
+    pub spent: u64,
     /// What it is settled by, once it is.
     pub settled: Option<Verdict>,
 }
 
 impl Track {
     pub fn new(comparison: Comparison) -> Self {
-        Self { comparison, differences: Differences::default(), all: Vec::new(), spent_ns: 0, settled: None }
+        Self { comparison, differences: Differences::default(), all: Vec::new(), spent: 0, settled: None }
     }
 
-    /// Quartets, those that were set aside included.
+    /// How often it was measured, what was set aside included.
     pub fn quartets(&self) -> usize {
         self.all.len()
     }
 
-    pub fn add(&mut self, done: &Done, rule: &Rule) {
-        let difference = done.difference(rule.judge);
-        self.all.push(difference);
-        self.spent_ns += done.took_ns();
-        if !done.is_disturbed(rule.steal_limit) {
-            self.differences.push(difference);
+    pub fn add(&mut self, paired: &Paired, rule: &Rule) {
+        self.all.push(paired.difference);
+        self.spent += paired.cost;
+        if !paired.disturbed {
+            self.differences.push(paired.difference);
             self.settled = self.settled.or_else(|| self.settle(rule));
         }
     }
@@ -115,11 +113,12 @@ impl Track {
     }
 }
 
-/// The fewest quartets that can settle anything.
-fn fewest(error: f64) -> usize {
+/// The fewest measurements that can settle anything.
+pub fn fewest(error: f64) -> usize {
     let mut all = Differences::default();
     while all.most_evidence() < (1.0 / error).ln() {
-        all.push(1.0);
+        // Any that differ from one another, so that it is known what magnitude is usual.
+        all.push(all.len() as f64);
     }
     all.len()
 }

@@ -37,7 +37,7 @@ pub struct Search {
     pub load: String,
     /// The profile of the settings.
     pub profile: String,
-    /// Groups of four blocks that were measured.
+    /// Comparisons that were measured: groups of four blocks, or pairs of boots.
     pub quartets: u64,
     /// Those of them that count for no side, as the hypervisor took more than [`steal_limit`](Self::steal_limit) in one
     /// of their blocks.
@@ -51,6 +51,9 @@ pub struct Search {
     /// Candidates that could not be tried, or that made the machine unusable.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
+    /// Of a search by restarts, what it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boots: Option<Boots>,
     /// The candidates that help and are set together.
     pub set: Vec<String>,
     /// The whole set against the base, where it has several members.
@@ -59,6 +62,21 @@ pub struct Search {
     /// Each member: what it adds to the others of the set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Effect>,
+}
+
+/// What a search by restarts took.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Boots {
+    /// Boots that were measured.
+    pub measured: u64,
+    /// As many as it was given.
+    pub most: u64,
+    /// Rounds of boots that are complete, each with one of the base and one of every candidate that was open.
+    pub rounds: u64,
+    /// Blocks in each boot.
+    pub blocks: u64,
+    /// The time since its start after which a boot was measured, in ns.
+    pub settle_ns: u64,
 }
 
 /// What a setting does.
@@ -113,6 +131,13 @@ impl Search {
     /// The candidates of a verdict.
     pub fn that(&self, verdict: Verdict) -> impl Iterator<Item = &Effect> {
         self.effects.iter().filter(move |effect| effect.verdict == verdict)
+    }
+
+    /// About how many more boots would settle everything that is not, where it is a search by restarts.
+    pub fn wants_boots(&self) -> Option<u64> {
+        let boots = self.boots.as_ref()?;
+        let each_ns = self.spent_ns.checked_div(boots.measured).filter(|ns| *ns > 0)?;
+        self.wants_ns().map(|ns| ns.div_ceil(each_ns))
     }
 
     /// About how much more time would settle everything that is not, in ns.

@@ -37,7 +37,9 @@ pub(super) fn all(body: &mut Markup, run: &Run) {
     body.open("figure", &[("class", &"broad")]).raw(&plot::forest_inline(of, 900.0)).close();
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
     let quantity = typeset::sentence(&quantity(of));
-    for head in ["candidate", &quantity, "interval", "of all quartets", "quartets", "set aside", "verdict"] {
+    let groups = if of.boots.is_some() { "pairs of boots" } else { "quartets" };
+    let of_all = format!("of all {groups}");
+    for head in ["candidate", &quantity, "interval", &of_all, groups, "set aside", "verdict"] {
         body.leaf("th", &[], head);
     }
     body.close().close().open("tbody", &[]);

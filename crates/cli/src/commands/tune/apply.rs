@@ -71,7 +71,7 @@ pub(super) fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Don
         let (mut unit_refused, mut commands) = (None, Vec::new());
         if files.stopped.is_none() {
             if plan.edits.iter().any(|e| e.path == boot::unit::PATH) {
-                unit_refused = boot::unit::enable(&root, journal).err().map(|e| e.to_string());
+                unit_refused = boot::unit::enable(&root, boot::unit::PATH, journal).err().map(|e| e.to_string());
             }
             commands = boot::run(&root, &plan.commands);
         }

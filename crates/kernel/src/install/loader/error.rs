@@ -1,5 +1,6 @@
 //! Why a boot loader's files cannot name one more kernel.
 
+use ontick_machine::boot::ArgumentsError;
 use ontick_machine::boot::grubenv::BlockError;
 use ontick_machine::root::FileError;
 
@@ -108,6 +109,17 @@ pub enum LoaderError {
         "{0} does not read custom.cfg, in which the entry would stand: make the menu anew (update-grub) with /etc/grub.d/41_custom executable"
     )]
     NoCustomEntries(String),
+    /// No entry boots the running kernel as it was booted.
+    #[error("{0} has no entry by which the running kernel was booted, with the arguments that it has")]
+    NotInMenu(String),
+    /// Arguments that cannot be added to an entry's.
+    #[error("{file}: the line of the kernel's arguments {why}")]
+    Arguments {
+        /// The file of the entry.
+        file: String,
+        /// Why.
+        why: ArgumentsError,
+    },
     /// The loader cannot boot an entry once.
     #[error(transparent)]
     Once(#[from] OnceError),
@@ -149,6 +161,9 @@ pub enum OnceError {
         "systemd-boot keeps the next boot's entry in the firmware: once the kernel is installed, sudo bootctl set-oneshot {0}.conf"
     )]
     InFirmware(String),
+    /// Only GRUB's menu can hold the running kernel twice.
+    #[error("other arguments for one boot are tried by GRUB alone so far, which does not boot this machine")]
+    NotGrub,
     /// U-Boot.
     #[error("U-Boot has no way to boot an entry once (docs/kernel-install.md says how to try it)")]
     Never,

@@ -1,16 +1,20 @@
 //! GRUB: an entry in `custom.cfg`, which the menu that `update-grub` makes reads at each boot. The menu itself is
 //! never made anew, so nothing else in it moves; the entry is made after the one that is booted now.
 
-use ontick_machine::Facts;
-use ontick_machine::Root;
+use ontick_machine::boot::{Argument, BootFile};
+use ontick_machine::facts::Arguments;
+use ontick_machine::{Facts, Root};
 
-use super::{LoaderError, MARK, OnceError, Stage, Survey, Written, beside, folder_of, name_of, read, size_of};
+use super::{
+    LoaderError, MARK, OnceError, Stage, Survey, TRIAL_MARK, Written, beside, folder_of, name_of, read, size_of,
+};
 use crate::install::Installed;
 
 /// The variable that names the next boot's entry, and only that.
 pub(in crate::install) const NEXT: &str = "next_entry";
-const BEGIN: &str = "### BEGIN ontick kernel";
-const END: &str = "### END ontick kernel";
+/// The lines around an entry of ours, by whose it is.
+const KERNEL: [&str; 2] = ["### BEGIN ontick kernel", "### END ontick kernel"];
+const TRIAL: [&str; 2] = ["### BEGIN ontick search", "### END ontick search"];
 
 pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, LoaderError> {
     let (menu, text) = menu(root)?;
@@ -30,16 +34,38 @@ pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, L
 pub(super) fn write(root: &Root, facts: &Facts, kernel: &Installed, stage: Stage) -> Result<Written, LoaderError> {
     let (menu, text) = menu(root)?;
     let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
-    let file = format!("{}custom.cfg", folder_of(&menu));
-    let before = root.exists(&file).then(|| read(root, &file)).transpose()?;
-    let (mut above, below) = around(before.as_deref().unwrap_or_default());
-    if !above.is_empty() && !above.ends_with('\n') {
-        above.push('\n');
-    }
-    let after = above + &pattern.entry(kernel, stage) + &below;
+    let (file, before) = custom(root, &menu)?;
+    let (above, below) = around(before.as_deref().unwrap_or_default(), KERNEL);
     let mut written = Written::default();
-    written.edit(&file, before, after);
+    written.edit(&file, before, above + &pattern.entry(kernel, stage) + &below);
     Ok(written)
+}
+
+/// An entry that boots as the usual one, whose command line this is, with these arguments besides its own.
+pub(in crate::install) fn again(
+    root: &Root,
+    usual: &str,
+    name: &str,
+    arguments: &[Argument],
+) -> Result<Written, LoaderError> {
+    let (menu, text) = menu(root)?;
+    let (file, before) = custom(root, &menu)?;
+    let (above, below) = around(before.as_deref().unwrap_or_default(), TRIAL);
+    let running = Arguments::parse(usual);
+    let all = entries(&[&text, above.as_str(), &below].concat());
+    let pattern = all.into_iter().find(|entry| entry.boots(&running)).ok_or_else(|| LoaderError::NotInMenu(menu))?;
+    let line = BootFile::OneLine.with(&pattern.arguments, arguments);
+    let line = line.map_err(|why| LoaderError::Arguments { file: file.clone(), why })?;
+    let mut written = Written::default();
+    written.edit(&file, before, above + &pattern.again(name, &line) + &below);
+    Ok(written)
+}
+
+/// The file of entries that the menu does not make, and what it holds.
+fn custom(root: &Root, menu: &str) -> Result<(String, Option<String>), LoaderError> {
+    let file = format!("{}custom.cfg", folder_of(menu));
+    let before = root.exists(&file).then(|| read(root, &file)).transpose()?;
+    Ok((file, before))
 }
 
 fn no_pattern(menu: &str) -> LoaderError {
@@ -58,7 +84,7 @@ fn menu(root: &Root) -> Result<(String, String), LoaderError> {
 }
 
 /// The environment block, if GRUB can write into it: one that it cannot clear would boot the new kernel for ever.
-pub(super) fn environment(root: &Root) -> Result<String, LoaderError> {
+pub(in crate::install) fn environment(root: &Root) -> Result<String, LoaderError> {
     let (menu, text) = menu(root)?;
     let path = format!("{}grubenv", folder_of(&menu));
     if !text.contains(NEXT) {
@@ -90,15 +116,19 @@ fn unwritable(root: &Root) -> Option<String> {
     }
 }
 
-/// The text before our block and after it.
-fn around(text: &str) -> (String, String) {
+/// The text before our block, as lines that are whole, and after it.
+fn around(text: &str, [begin, end]: [&str; 2]) -> (String, String) {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let begin = lines.iter().position(|l| l.starts_with(BEGIN));
-    let end = lines.iter().position(|l| l.starts_with(END));
-    match (begin, end) {
+    let begin = lines.iter().position(|l| l.starts_with(begin));
+    let end = lines.iter().position(|l| l.starts_with(end));
+    let (mut above, below) = match (begin, end) {
         (Some(begin), Some(end)) if begin < end => (lines[..begin].concat(), lines[end + 1..].concat()),
         _ => (text.into(), String::new()),
+    };
+    if !above.is_empty() && !above.ends_with('\n') {
+        above.push('\n');
     }
+    (above, below)
 }
 
 /// A menu entry that serves as a pattern.
@@ -112,6 +142,15 @@ struct Pattern {
 
 /// The running kernel's entry; the first one where that is not known.
 fn pattern(menu: &str, facts: &Facts) -> Option<Pattern> {
+    let mut all = entries(menu);
+    let release = &facts.kernel.release;
+    let runs = |p: &Pattern| !release.is_empty() && name_of(&p.kernel).ends_with(release.as_str());
+    let at = all.iter().position(runs).unwrap_or(0);
+    (at < all.len()).then(|| all.swap_remove(at))
+}
+
+/// The menu's entries that start Linux, but those for recovery.
+fn entries(menu: &str) -> Vec<Pattern> {
     let mut all = Vec::new();
     let mut open: Option<Pattern> = None;
     for line in menu.lines() {
@@ -125,10 +164,7 @@ fn pattern(menu: &str, facts: &Facts) -> Option<Pattern> {
             Some(pattern) => pattern.take(line),
         }
     }
-    let release = &facts.kernel.release;
-    let runs = |p: &Pattern| !release.is_empty() && name_of(&p.kernel).ends_with(release.as_str());
-    let at = all.iter().position(runs).unwrap_or(0);
-    (at < all.len()).then(|| all.swap_remove(at))
+    all
 }
 
 fn is_recovery(title: &str) -> bool {
@@ -155,26 +191,53 @@ impl Pattern {
         self.lines.push(line.into());
     }
 
+    /// Whether the running kernel was booted by it: the same file, and every argument that GRUB does not make up.
+    fn boots(&self, running: &Arguments) -> bool {
+        // GRUB may put its name of the disk before the path.
+        let path = |path: &str| path.rsplit(')').next().unwrap_or(path).to_owned();
+        let plain = |word: &&str| !word.contains(['$', '"', '\'', '\\']);
+        running.get("BOOT_IMAGE").is_some_and(|image| path(image) == path(&self.kernel))
+            && self.arguments.split_whitespace().filter(plain).all(|word| running.iter().any(|given| given == word))
+    }
+
     fn entry(&self, kernel: &Installed, stage: Stage) -> String {
         let (name, release) = (&kernel.name, &kernel.release);
         let own = |path: &str, file: &str| format!("{}{name}/{file}", folder_of(path));
-        let mut text = format!("{BEGIN}: {MARK}\n");
-        text += &format!(
-            "menuentry 'Linux {release} (ontick)' --class gnu-linux --class os $menuentry_id_option '{name}' {{\n"
-        );
+        let linux = format!("{} {}", own(&self.kernel, &kernel.kernel), self.arguments);
+        let initrd = |files: &str| {
+            // Microcode, which is loaded before, stays.
+            let mut files: Vec<String> = files.split_whitespace().map(str::to_owned).collect();
+            let last = files.pop().unwrap_or_default();
+            files.extend(kernel.initramfs.as_ref().map(|file| own(&last, file)));
+            files.join(" ")
+        };
+        let mut text = format!("{}: {MARK}\n", KERNEL[0]);
+        text += &self.renamed(&format!("Linux {release} (ontick)"), name, &linux, initrd);
+        if stage == Stage::Keep {
+            text += &format!("if [ \"${{boot_once}}\" != \"true\" ]; then\n\tset default='{name}'\nfi\n");
+        }
+        text + KERNEL[1] + "\n"
+    }
+
+    /// The same kernel with another command line.
+    fn again(&self, name: &str, arguments: &str) -> String {
+        let linux = format!("{} {arguments}", self.kernel);
+        let entry = self.renamed("Linux with arguments on trial (ontick)", name, &linux, str::to_owned);
+        format!("{}: {TRIAL_MARK}\n{entry}{}\n", TRIAL[0], TRIAL[1])
+    }
+
+    /// The entry under another name, with another kernel and other files for its initramfs.
+    fn renamed(&self, title: &str, name: &str, linux: &str, initrd: impl Fn(&str) -> String) -> String {
+        let mut text = format!("menuentry '{title}' --class gnu-linux --class os $menuentry_id_option '{name}' {{\n");
         for line in &self.lines {
             let indent = &line[..line.len() - line.trim_start().len()];
             if let Some((word, _)) = command(line, &LINUX) {
-                let path = own(&self.kernel, &kernel.kernel);
-                text += format!("{indent}{word} {path} {}", self.arguments).trim_end();
+                text += format!("{indent}{word} {linux}").trim_end();
                 text += "\n";
             } else if let Some((word, files)) = command(line, &INITRD) {
-                // Microcode, which is loaded before, stays.
-                let mut files: Vec<String> = files.split_whitespace().map(str::to_owned).collect();
-                let last = files.pop().unwrap_or_default();
-                files.extend(kernel.initramfs.as_ref().map(|file| own(&last, file)));
+                let files = initrd(files);
                 if !files.is_empty() {
-                    text += &format!("{indent}{word} {}\n", files.join(" "));
+                    text += &format!("{indent}{word} {files}\n");
                 }
             } else if line.trim() == "savedefault" || command(line, &["echo"]).is_some() {
                 // A trial is not to become the default by itself.
@@ -182,11 +245,7 @@ impl Pattern {
                 text.extend([line.as_str(), "\n"]);
             }
         }
-        text += "}\n";
-        if stage == Stage::Keep {
-            text += &format!("if [ \"${{boot_once}}\" != \"true\" ]; then\n\tset default='{name}'\nfi\n");
-        }
-        text + END + "\n"
+        text + "}\n"
     }
 }
 
@@ -224,6 +283,24 @@ mod tests {
         assert_eq!(pattern("set default=0\n", &running("6.1")), None);
     }
 
+    /// The entry that was booted, among several of one kernel.
+    #[test]
+    fn the_running_kernel_is_booted_again_with_more_arguments() {
+        let menu = format!(
+            "{MENU}menuentry 'x' {{\n\tlinux /boot/vmlinuz-6.1 root=UUID=ab ro other $extra\n\tinitrd /boot/x\n}}\n"
+        );
+        let found = |cmdline: &str| entries(&menu).into_iter().find(|entry| entry.boots(&Arguments::parse(cmdline)));
+        let usual = found("BOOT_IMAGE=(hd0,gpt2)/boot/vmlinuz-6.1 root=UUID=ab ro quiet").unwrap();
+        let entry = usual.again("ontick-search", "root=UUID=ab ro quiet skew_tick=1");
+        assert!(entry.contains("\tlinux /boot/vmlinuz-6.1 root=UUID=ab ro quiet skew_tick=1\n"), "{entry}");
+        assert!(entry.contains("\tinitrd /boot/intel-ucode.img /boot/initrd.img-6.1\n"), "{entry}");
+        assert!(entry.contains("$menuentry_id_option 'ontick-search' {"), "{entry}");
+        let other = found("BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=ab ro other more").unwrap();
+        assert!(other.arguments.contains("$extra"), "{other:?}");
+        assert_eq!(found("BOOT_IMAGE=/boot/vmlinuz-6.1 root=UUID=cd ro quiet"), None);
+        assert_eq!(found("root=UUID=ab ro quiet"), None);
+    }
+
     #[test]
     fn grub_itself_accepts_the_entry() {
         let dir = tempfile::tempdir().unwrap();
@@ -237,8 +314,8 @@ mod tests {
 
     #[test]
     fn what_others_wrote_stays_around_the_block() {
-        let (above, below) = around("a\n### BEGIN ontick kernel: x\nb\n### END ontick kernel\nc\n");
+        let (above, below) = around("a\n### BEGIN ontick kernel: x\nb\n### END ontick kernel\nc\n", KERNEL);
         assert_eq!((above.as_str(), below.as_str()), ("a\n", "c\n"));
-        assert_eq!(around("a\n### END ontick kernel\n").0, "a\n### END ontick kernel\n");
+        assert_eq!(around("a\n### END ontick kernel\n", KERNEL).0, "a\n### END ontick kernel\n");
     }
 }

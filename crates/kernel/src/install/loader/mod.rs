@@ -17,10 +17,13 @@ use super::Installed;
 use super::package::{Kind, Package};
 
 pub use error::{LoaderError, OnceError};
-pub(in crate::install) use grub::NEXT;
+pub(in crate::install) use grub::{NEXT, again, environment};
 
 /// Stands in everything that is written into a file of others.
 const MARK: &str = "Written by ontick kernel; ontick kernel rollback takes it out again.";
+
+/// As above, of an entry for one boot.
+const TRIAL_MARK: &str = "Written by ontick tune search --boot; ontick tune revert takes it out again.";
 
 /// What is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,18 +145,20 @@ pub(super) fn once(
         return Ok(None);
     }
     match place {
-        BootFiles::Grub { .. } => {
-            let path = grub::environment(root)?;
-            let text = root.text(&path).map_err(FileError::of(&path, "cannot be read"))?;
-            grubenv::with(&text, NEXT, Some(&kernel.name))
-                .map_err(|why| OnceError::Block { path: path.clone(), why })?;
-            let before = grubenv::get(&text, NEXT).map(str::to_owned);
-            Ok(Some(Once { path, entry: kernel.name.clone(), before }))
-        }
+        BootFiles::Grub { .. } => grub_once(root, &kernel.name).map(Some),
         BootFiles::RaspberryPi { .. } => Err(OnceError::AtRestart.into()),
         BootFiles::SystemdBoot { .. } => Err(OnceError::InFirmware(kernel.name.clone()).into()),
         BootFiles::Extlinux { .. } | BootFiles::UEnv { .. } => Err(OnceError::Never.into()),
     }
+}
+
+/// How GRUB takes this entry for the next boot.
+pub(super) fn grub_once(root: &Root, entry: &str) -> Result<Once, LoaderError> {
+    let path = environment(root)?;
+    let text = root.text(&path).map_err(FileError::of(&path, "cannot be read"))?;
+    grubenv::with(&text, NEXT, Some(entry)).map_err(|why| OnceError::Block { path: path.clone(), why })?;
+    let before = grubenv::get(&text, NEXT).map(str::to_owned);
+    Ok(Once { path, entry: entry.into(), before })
 }
 
 /// How it is tried.

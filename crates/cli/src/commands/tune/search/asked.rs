@@ -15,7 +15,8 @@ use ontick_units::{CpuList, exact};
 use serde::{Deserialize, Serialize};
 
 use super::Search;
-use super::candidates::{Candidate, expand};
+use super::boots::AskedBoots;
+use super::candidates::Candidate;
 use crate::failure::Failure;
 
 /// Where nothing else is asked for, in ns.
@@ -24,7 +25,7 @@ const BLOCK_NS: u64 = 500_000_000;
 /// What a block needs beside its length before one was measured, in ns.
 const BESIDE_NS: u64 = 100_000_000;
 /// The chance that anything is claimed of a setting that does nothing.
-const ERROR: f64 = 0.05;
+pub const ERROR: f64 = 0.05;
 
 /// The options of a search, and what it began with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,12 +51,20 @@ pub struct Asked {
     pub phase_ns: Option<u64>,
     /// The machine's settings that the candidates change, as they were: file and value.
     pub base: BTreeMap<String, String>,
+    /// Of a search by restarts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boots: Option<AskedBoots>,
 }
 
 impl Asked {
     /// As the options have it; candidates are not looked at yet.
-    pub fn of(flags: &Search, profile: Profile, cpu: u32, cpus: &CpuList) -> Result<(Self, Vec<Candidate>), Failure> {
-        let candidates = expand(&flags.candidates, profile, flags.method, cpu)?;
+    pub fn of(
+        flags: &Search,
+        candidates: Vec<String>,
+        profile: Profile,
+        cpu: u32,
+        cpus: &CpuList,
+    ) -> Result<Self, Failure> {
         let least_ns = flags.judge.fewest_cycles().saturating_mul(flags.interval);
         let block_ns = flags.block.unwrap_or(BLOCK_NS.max(least_ns));
         if block_ns < least_ns {
@@ -68,7 +77,7 @@ impl Asked {
             )));
         }
         let asked = Self {
-            candidates: candidates.iter().map(ToString::to_string).collect(),
+            candidates,
             skipped: Vec::new(),
             cpus: cpus.to_string(),
             cpu,
@@ -87,9 +96,10 @@ impl Asked {
             undo_after_ns: flags.undo_after,
             phase_ns: None,
             base: BTreeMap::new(),
+            boots: None,
         };
         asked.check_time()?;
-        Ok((asked, candidates))
+        Ok(asked)
     }
 
     /// A time in which nothing fits is refused.
@@ -118,13 +128,18 @@ impl Asked {
     /// The race that they run.
     pub fn plan(&self, candidates: &[Candidate]) -> Plan {
         let candidate = |of: &Candidate| search::Candidate { name: of.to_string(), combines: of.combines(candidates) };
+        self.plan_of(candidates.iter().map(candidate).collect())
+    }
+
+    /// As above, whatever they are.
+    pub fn plan_of(&self, candidates: Vec<search::Candidate>) -> Plan {
         Plan {
-            candidates: candidates.iter().map(candidate).collect(),
+            candidates,
             judge: self.judge,
             smallest: self.smallest,
             error: ERROR,
-            time_ns: self.time_ns,
-            quartet_ns: self.quartet_ns(),
+            most: self.time_ns,
+            each: self.quartet_ns(),
             seed: self.seed,
             steal_limit: self.steal,
         }

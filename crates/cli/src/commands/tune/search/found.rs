@@ -22,9 +22,10 @@ fn parts(found: &Search) -> (Vec<String>, Vec<String>) {
 
 /// Writes the set as a profile, if there is a setting in it; what is to be said of it.
 pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<String, Failure> {
-    let (knobs, of_loop) = parts(found);
+    let (knobs, rest) = parts(found);
+    let (arguments, of_loop) = if asked.boots.is_some() { (rest, Vec::new()) } else { (Vec::new(), rest) };
     let file = path.display();
-    if knobs.is_empty() {
+    if knobs.is_empty() && arguments.is_empty() {
         return Ok(format!("No setting of the machine was found that helps: {file} is not written.\n"));
     }
     let mut notes = vec![format!("Found by ontick tune search, {}.", date::now())];
@@ -39,9 +40,10 @@ pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<Strin
         notes.push(format!("Of the loop, which the program chooses: {}.", of_loop.join(", ")));
     }
     let cpus = asked.cpus.parse().ok();
-    let text = ProfileFile { profile: asked.profile, cpus, knobs }.text(&notes);
+    let text = ProfileFile { profile: asked.profile, cpus, knobs, arguments }.text(&notes);
     store::write_whole(path, text.as_bytes())?;
-    Ok(format!("Apply the set: sudo ontick tune apply --profile {file}\n"))
+    let boot = if asked.boots.is_some() { "--boot " } else { "" };
+    Ok(format!("Apply the set: sudo ontick tune apply {boot}--profile {file}\n"))
 }
 
 /// Applies the knobs of the set, for good; what is to be said of it, and whether all were set.

@@ -13,7 +13,7 @@ use ontick_units::CpuList;
 
 use super::asked::Asked;
 use super::bench::{Machine, differs};
-use super::candidates::Candidate;
+use super::candidates::{Candidate, expand};
 use super::modelled::Modelled;
 use super::{Search, found};
 use crate::commands::measuring::announce_time;
@@ -25,16 +25,7 @@ const SIMULATED: &str = "a modelled machine with candidates of known effect, in 
 
 /// Searches, or goes on with a search, and delivers what was found.
 pub fn search(flags: &Search) -> Result<Outcome, Failure> {
-    let output = OutputFlags {
-        json: flags.json,
-        record: flags.record.clone(),
-        html: flags.html.clone(),
-        pictures: flags.pictures.clone(),
-        junit: None,
-        require: Vec::new(),
-        quiet: false,
-        tail: None,
-    };
+    let output = output_of(flags);
     output.check()?;
     if let Some(path) = &flags.out {
         ontick_record::store::check_writable(path)?;
@@ -46,7 +37,9 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
     for done in std::mem::take(&mut prepared.done) {
         race.add(done);
     }
-    std::mem::take(&mut prepared.unusable).into_iter().for_each(|unusable| race.exclude(unusable));
+    std::mem::take(&mut prepared.unusable)
+        .into_iter()
+        .for_each(|unusable| race.exclude(unusable.on.clone(), unusable.why()));
     let ended = measure(&mut prepared, &mut race, &flags.journal, &stop);
     // Whatever became of it, the machine is put back first.
     let restored = match prepared.machine.take() {
@@ -79,6 +72,20 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
         terminal::print(&(words + &last_words(flags, &found, is_simulated, run.interrupted)))?;
     }
     Ok(if all_set { delivered } else { Outcome::NotMet })
+}
+
+/// What becomes of a result.
+pub fn output_of(flags: &Search) -> OutputFlags {
+    OutputFlags {
+        json: flags.json,
+        record: flags.record.clone(),
+        html: flags.html.clone(),
+        pictures: flags.pictures.clone(),
+        junit: None,
+        require: Vec::new(),
+        quiet: false,
+        tail: None,
+    }
 }
 
 /// Puts back what a killed search left, and removes its journal.
@@ -128,7 +135,7 @@ impl<'a> Prepared<'a> {
                     "candidates of a modelled machine are no settings of this machine: leave out --out and --apply",
                 ));
             }
-            let (asked, candidates) = Asked::of(flags, Profile::DedicatedCore, 0, &CpuList::one(0))?;
+            let (asked, candidates) = asked_for(flags, Profile::DedicatedCore, 0, &CpuList::one(0))?;
             let journal = begin_journal(&flags.journal, &asked)?;
             return Ok(Self::first(asked, candidates, journal, None, None));
         }
@@ -136,7 +143,7 @@ impl<'a> Prepared<'a> {
         let facts = Facts::gather(&root);
         let target = flags.target.named(&root, &facts)?;
         let cpu = target.cpus.iter().next().unwrap_or_default();
-        let (mut asked, candidates) = Asked::of(flags, target.profile, cpu, &target.cpus)?;
+        let (mut asked, candidates) = asked_for(flags, target.profile, cpu, &target.cpus)?;
         needs_root(&root, "tune search")?;
         asked.load()?.check()?;
         put_back_abandoned()?;
@@ -199,6 +206,12 @@ impl<'a> Prepared<'a> {
     }
 }
 
+fn asked_for(flags: &Search, profile: Profile, cpu: u32, cpus: &CpuList) -> Result<(Asked, Vec<Candidate>), Failure> {
+    let candidates = expand(&flags.candidates, profile, flags.method, cpu)?;
+    let names = candidates.iter().map(ToString::to_string).collect();
+    Ok((Asked::of(flags, names, profile, cpu, cpus)?, candidates))
+}
+
 /// A journal of a search that did not end must not be lost.
 fn check_journal(path: &Path) -> Result<(), Failure> {
     match SearchJournal::read::<Asked>(path) {
@@ -213,7 +226,7 @@ fn check_journal(path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn begin_journal(path: &Path, asked: &Asked) -> Result<SearchJournal, Failure> {
+pub fn begin_journal(path: &Path, asked: &Asked) -> Result<SearchJournal, Failure> {
     if path.exists() {
         std::fs::remove_file(path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;
     }
@@ -234,7 +247,7 @@ fn measure(prepared: &mut Prepared, race: &mut Race, path: &Path, stop: &AtomicB
     let Prepared { asked, candidates, journal, machine, .. } = prepared;
     match machine {
         Some(machine) => {
-            announce_time(race.plan().time_ns.saturating_sub(race.spent_ns()));
+            announce_time(race.plan().most.saturating_sub(race.spent()));
             let _beside = asked.load()?.start()?;
             race_with(race, machine, journal, stop)
         }
@@ -270,7 +283,7 @@ fn race_with<B: Bench<Error = Failure>>(
 
 fn progress(race: &Race) -> String {
     let (all, settled) = race.settled();
-    let done = race.spent_ns() as f64 / race.plan().time_ns.max(1) as f64;
+    let done = race.spent() as f64 / race.plan().most.max(1) as f64;
     let of = race.next().map_or(String::new(), |next| {
         let names = next.comparison.trial.iter().map(|n| race.plan().candidates[*n].name.as_str());
         format!("  {}", names.collect::<Vec<_>>().join(" + "))
@@ -287,7 +300,7 @@ fn record(prepared: &Prepared, race: &Race, began: Instant) -> Run {
     };
     run.started = date::now();
     run.simulated = simulated.then(|| SIMULATED.into());
-    run.duration_ns = if simulated { race.spent_ns() } else { began.elapsed().as_nanos() as u64 };
+    run.duration_ns = if simulated { race.spent() } else { began.elapsed().as_nanos() as u64 };
     let mut found = race.result();
     found.limit_ns = asked.limit_ns;
     found.block_ns = asked.block_ns;
@@ -300,9 +313,7 @@ fn record(prepared: &Prepared, race: &Race, began: Instant) -> Run {
         found.job = asked.job_in_words();
         found.load = asked.load.clone();
         found.profile = asked.profile.name().into();
-        run.facts.push(
-            "kernel arguments and boot files were not searched: they need restarts (ontick tune plan --boot)".into(),
-        );
+        run.facts.push("kernel arguments were not searched: they need restarts (ontick tune search --boot)".into());
     }
     let aside = found.set_aside as f64 / found.quartets.max(1) as f64;
     if aside > 0.5 {
