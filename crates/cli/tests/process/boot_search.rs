@@ -57,7 +57,9 @@ impl Pc {
     }
 
     fn begin(&self, words: &[&str]) {
-        let begun = self.run(&[words, &["--seed", "1", "--smallest", "1", "--blocks", "4", "--restart"]].concat());
+        let begun = self.run(
+            &[words, &["--seed", "1", "--smallest", "1", "--blocks", "4", "--settle", "1s", "--restart"]].concat(),
+        );
         assert!(begun.status.success() && stdout(&begun).contains("Boot 1 comes next"), "{}", stderr(&begun));
     }
 
@@ -274,4 +276,31 @@ fn a_modelled_search_shows_how_many_boots_it_takes() {
     assert!(stderr(&mixed).contains("isolcpus is no candidate"), "{}", stderr(&mixed));
     let alone = run(&["tune", "search", "--boots", "4"]);
     assert_eq!(alone.status.code(), Some(2), "{}", stdout(&alone));
+}
+
+#[test]
+fn arguments_that_were_found_are_applied_at_boot_and_no_others() {
+    let pc = Pc::lay();
+    let file = pc.machine.place("/var/found.toml");
+    let found = "format = \"ontick-profile/1\"\nprofile = \"dedicated-core\"\ncpus = \"3\"\narguments = [\"nohz_full\", \"skew_tick\", \"other\"]\n";
+    fs::write(&file, found).unwrap();
+    let before = pc.files();
+    let of = ["--profile", file.to_str().unwrap(), "--root", pc.machine.folder().to_str().unwrap()];
+    let now = run(&[&["tune", "plan"], &of[..]].concat());
+    assert!(now.status.code() == Some(2) && stderr(&now).contains("add --boot"), "{}", stderr(&now));
+    let applied = run(&[&["tune", "apply", "--boot"], &of[..]].concat());
+    let said = stdout(&applied);
+    assert!(
+        applied.status.success() && said.contains("other of the profile's file is left out"),
+        "{said}{}",
+        stderr(&applied)
+    );
+    let line = pc.machine.read("/etc/default/grub.d/zz-ontick.cfg");
+    assert!(line.ends_with("=\"$GRUB_CMDLINE_LINUX_DEFAULT nohz_full=3 skew_tick=1\"\n"), "{line}");
+    assert!(
+        !fs::exists(pc.machine.place("/etc/systemd/system/ontick-tune.service")).unwrap(),
+        "there is no setting for it"
+    );
+    let reverted = run(&["tune", "revert", "--root", of[3]]);
+    assert!(reverted.status.success() && pc.files() == before, "{}", stderr(&reverted));
 }
