@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -64,17 +65,36 @@ def prove(
     duration: Time = "60s",
     *,
     interval: Time = "1ms",
-    cpu: int | None = None,
+    cpu: int | Sequence[int] | str | None = None,
+    margin: Time | None = None,
     load: str = "all",
     explain: bool = False,
 ) -> Run:
     """Runs one periodic job the stock way and ontick's way, idle and under load, in interleaved blocks.
 
+    `cpu` is one CPU or several with a thread on each, on both sides: numbers, or as `ontick prove --cpu` has them ("2-3",
+    "isolated", or "all" but the first). `margin` is that of ontick's hybrid wait, which learns one otherwise.
+
     Ctrl-C ends it with what was measured until then (`Run.interrupted`).
     """
-    if cpu is not None and (isinstance(cpu, bool) or not isinstance(cpu, int) or cpu < 0):
-        raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU")
-    return Run(_ontick.prove(as_text("duration", duration), as_text("interval", interval), cpu, load, explain))
+    length, period, before = as_text("duration", duration), as_text("interval", interval), as_optional_text("margin", margin)
+    return Run(_ontick.prove(length, period, _cpus(cpu), before, load, explain))
+
+
+def _cpus(cpu: int | Sequence[int] | str | None) -> str | None:
+    """CPUs as the native half takes them."""
+    if cpu is None or isinstance(cpu, str):
+        return cpu
+    listed = [cpu] if isinstance(cpu, int) else cpu
+    if not isinstance(listed, Sequence) or not listed or not all(_is_cpu(number) for number in listed):
+        raise ArgumentError(
+            f'cpu is {cpu!r}: it must be the number of a CPU, several of them, a list such as "2-3", "isolated" or "all"'
+        )
+    return ",".join(str(number) for number in listed)
+
+
+def _is_cpu(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
 
 
 def pulse(

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ontick_gpio::{Name, OnExit, simulation_note};
+use ontick_machine::{Facts, Root, WantedCpus};
 use ontick_measure::timer::{self as timers, Job};
 use ontick_measure::{
     Error, Length, Limits, Live, Load, Method, Observer, Placement, document, prove as proof, pulse as pulses,
@@ -70,6 +71,7 @@ struct Asked<'a> {
     load: &'a Load,
     explain: bool,
     simulated: Option<String>,
+    facts: Vec<String>,
 }
 
 impl Asked<'_> {
@@ -83,6 +85,7 @@ impl Asked<'_> {
         py.detach(|| {
             let mut run = document::begin(self.kind.clone(), self.series.clone(), self.cpu);
             run.simulated = self.simulated.clone();
+            run.facts.extend(self.facts);
             let (stop, mut interrupt, began) = (AtomicBool::new(false), None, Instant::now());
             let mut look = |_: &Live| {
                 if let Err(raised) = Python::attach(|py| py.check_signals()) {
@@ -114,13 +117,15 @@ impl Asked<'_> {
     }
 }
 
-/// A periodic job, by each of these methods in turn.
+/// A periodic job, by each of these methods in turn; a margin is that of the hybrid wait.
 #[pyfunction]
+#[pyo3(signature = (period, methods, phase, margin, conditions))]
 pub fn timer(
     py: Python<'_>,
     period: &str,
     methods: Vec<String>,
     phase: &str,
+    margin: Option<&str>,
     conditions: Conditions,
 ) -> PyResult<Record> {
     let (placement, limits, load) = (conditions.placement()?, conditions.limits()?, word::<Load>(&conditions.load)?);
@@ -130,13 +135,21 @@ pub fn timer(
         "chance" => Phase::Chance,
         text => Phase::Fixed(time("phase", text)?),
     };
-    let jobs = methods
-        .iter()
-        .map(|method| Ok(Job { phase, ..Job::new(interval_ns, word::<Method>(method)?) }))
-        .collect::<PyResult<Vec<Job>>>()?;
+    let margin_ns = margin.map(|text| time("margin", text)).transpose()?;
+    let methods = methods.iter().map(|method| word(method)).collect::<PyResult<Vec<Method>>>()?;
+    if margin_ns.is_some() && !methods.contains(&Method::Hybrid) {
+        return Err(argument("margin is of the hybrid wait: leave it out, or name hybrid with method"));
+    }
+    let job = |method: &Method| Job {
+        phase,
+        margin_ns: margin_ns.filter(|_| *method == Method::Hybrid),
+        ..Job::new(interval_ns, *method)
+    };
+    let jobs: Vec<Job> = methods.iter().map(job).collect();
     if jobs.is_empty() {
         return Err(argument("name at least one method"));
     }
+    jobs.iter().try_for_each(Job::check_margin).map_err(|error| of_measurement(&error))?;
     let asked = Asked {
         kind: Measurement::Timer,
         series: jobs.iter().map(|job| job.method.name().to_owned().into()).collect(),
@@ -144,26 +157,39 @@ pub fn timer(
         load: &load,
         explain: conditions.explain,
         simulated: None,
+        facts: Vec::new(),
     };
     asked.carry_out(py, |observer| timers::each(&jobs, placement, limits, observer))
 }
 
+/// CPUs as `ontick prove --cpu` takes them, and what is to be said of those that are left out.
+fn cpus_of_proof(wanted: &str) -> PyResult<(Vec<u32>, Option<String>)> {
+    let wanted: WantedCpus = wanted.parse().map_err(|error| argument(format!("cpu: {error}")))?;
+    let facts = Facts::gather(&Root::live());
+    let cpus = wanted.of(&facts).map_err(|error| argument(format!("cpu: {error}")))?;
+    let left_out = wanted.left_out(&facts, &cpus);
+    Ok((cpus.iter().collect(), left_out))
+}
+
 /// The same job the stock way and ontick's way, idle and under load.
 #[pyfunction]
-#[pyo3(signature = (duration, period, cpu, load, explain))]
+#[pyo3(signature = (duration, period, cpu, margin, load, explain))]
 pub fn prove(
     py: Python<'_>,
     duration: &str,
     period: &str,
-    cpu: Option<u32>,
+    cpu: Option<&str>,
+    margin: Option<&str>,
     load: &str,
     explain: bool,
 ) -> PyResult<Record> {
+    let (cpus, left_out) = cpu.map_or(Ok((Vec::new(), None)), cpus_of_proof)?;
     let plan = proof::Plan {
         interval_ns: interval("interval", period)?,
         duration_ns: time("duration", duration)?,
-        cpus: cpu.into_iter().collect(),
+        cpus,
         awake: false,
+        margin_ns: margin.map(|text| time("margin", text)).transpose()?,
         load: word(load)?,
     };
     let asked = Asked {
@@ -174,6 +200,7 @@ pub fn prove(
         load: &Load::None,
         explain,
         simulated: None,
+        facts: left_out.into_iter().collect(),
     };
     asked.carry_out(py, |observer| proof::prove(&plan, observer))
 }
@@ -217,6 +244,7 @@ pub fn pulse(
         load: &load,
         explain: conditions.explain,
         simulated: simulation_note(&lines),
+        facts: Vec::new(),
     };
     asked.carry_out(py, |observer| pulses::measure(name, &job, placement, limits, observer).map(|series| vec![series]))
 }

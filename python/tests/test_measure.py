@@ -24,6 +24,32 @@ def test_prove_has_both_sides() -> None:
     assert not judged.met and judged.requirements[0].series == "ontick, idle"
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_prove_takes_several_cpus_as_the_program_does() -> None:
+    two = sorted(os.sched_getaffinity(0))[:2]
+    names = [f"CPU {cpu}, {side}, idle" for side in ("stock", "ontick") for cpu in two]
+    for cpu in (two, ",".join(map(str, two))):
+        run = ontick.prove("1500ms", load="none", cpu=cpu)
+        assert [series.name for series in run] == names
+        assert [series.settings["cpu"] for series in run] == two * 2
+
+
+@pytest.mark.parametrize("cpu", [True, -1, [], [0, True], "fast", {"a": 1}])
+def test_absurd_cpus_of_prove_are_refused(cpu: object) -> None:
+    with pytest.raises(ontick.ArgumentError, match="cpu"):
+        ontick.prove("1500ms", load="none", cpu=cpu)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one CPU no wait spins")
+def test_a_margin_is_in_the_record() -> None:
+    run = ontick.latency.timer(count=50, margin="60us", cpu="any", policy="other", stock=True, phase="chance")
+    assert run.series[0].settings["margin_ns"] == 60_000 and run.series[0].settings["margin_fixed"]
+    with pytest.raises(ontick.ArgumentError, match="hybrid"):
+        ontick.latency.timer(count=50, margin="60us", method="futex")
+    with pytest.raises(ontick.MeasurementError, match="at most 900us"):
+        ontick.prove("1500ms", margin="2ms", load="none")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

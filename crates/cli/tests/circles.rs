@@ -12,7 +12,7 @@ type Module = Vec<String>;
 const LAYERS_OF_MACHINE: [&[&str]; 10] = [
     &["root", "value_format", "config_txt", "device_tree", "merge", "service_unit"],
     &["facts", "resctrl"],
-    &["target", "ownership"],
+    &["target", "ownership", "wanted_cpus"],
     &["findings", "knobs"],
     &["plan", "profile_file"],
     &["journal"],

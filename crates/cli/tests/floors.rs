@@ -62,7 +62,11 @@ const HOUSE: [Wing; 23] = [
         ],
     },
     Wing { name: C, floor: 5, may_use: &[RT, RECORD, GPIO, MACHINE, NETWORK] },
-    Wing { name: PYTHON, floor: 5, may_use: &[UNITS, RT, RECORD, TSN, GPIO, MEASURE, ACQUIRE, REPORT, NETWORK] },
+    Wing {
+        name: PYTHON,
+        floor: 5,
+        may_use: &[UNITS, RT, RECORD, TSN, GPIO, MACHINE, MEASURE, ACQUIRE, REPORT, NETWORK],
+    },
     Wing {
         name: "ontick-bench",
         floor: 7,

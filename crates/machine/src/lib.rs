@@ -40,6 +40,7 @@ pub mod status;
 pub mod target;
 pub mod tree;
 pub mod value_format;
+pub mod wanted_cpus;
 
 pub use apply::{Applied, apply};
 pub use facts::Facts;
@@ -51,3 +52,4 @@ pub use root::Root;
 pub use status::{Status, status};
 pub use target::{IrqThreads, Profile, Target, TargetError};
 pub use value_format::ValueFormat;
+pub use wanted_cpus::WantedCpus;

@@ -27,6 +27,8 @@ pub struct Plan {
     pub cpus: Vec<u32>,
     /// These CPUs kept from idling while ontick's side runs.
     pub awake: bool,
+    /// The margin of ontick's hybrid wait, in ns; `None` where it learns one.
+    pub margin_ns: Option<u64>,
     /// The load of the loaded blocks; [`Load::None`] leaves those out.
     pub load: Load,
 }
@@ -69,6 +71,16 @@ impl Plan {
         }
     }
 
+    /// The job of ontick's side.
+    fn job(&self) -> Job {
+        // On the only CPU a spinning loop would stop everything else; there ontick sleeps all the time.
+        let method = match watchdog::may_occupy(cpus::online().len()) {
+            Ok(()) => Method::Hybrid,
+            Err(_) => Method::ClockNanosleep,
+        };
+        Job { margin_ns: self.margin_ns, ..Job::new(self.interval_ns, method) }
+    }
+
     /// The loads in turn; whether it is one.
     fn loads(&self) -> Vec<(bool, &Load)> {
         match &self.load {
@@ -91,7 +103,10 @@ impl Plan {
         self.timetable().takes_ns(self.duration_ns)
     }
 
-    fn check(&self) -> Result<(), Error> {
+    /// Whether it can be measured at all.
+    pub fn check(&self) -> Result<(), Error> {
+        self.job().check_margin()?;
+        self.load.check()?;
         let Timetable { blocks, least_ns, .. } = self.timetable();
         match self.duration_ns / blocks {
             ns if ns < least_ns => Err(Error::Impossible(
@@ -105,7 +120,6 @@ impl Plan {
 /// Measures both sides. The series are those of [`Plan::series`]; fewer blocks if the observer ends the run.
 pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     plan.check()?;
-    plan.load.check()?;
     let mut pace = plan.timetable().start(plan.duration_ns, ClockId::Monotonic.now_ns());
     let mut sides = sides(plan);
     let ontick = &mut sides[1];
@@ -164,19 +178,14 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
 }
 
 fn sides(plan: &Plan) -> [Setup; 2] {
-    // On the only CPU a spinning loop would stop everything else; there ontick sleeps all the time.
-    let method = match watchdog::may_occupy(cpus::online().len()) {
-        Ok(()) => Method::Hybrid,
-        Err(_) => Method::ClockNanosleep,
-    };
     let placements = plan.placements();
     // One thread goes where the scheduler puts it. Several are compared CPU by CPU.
     let stock: Vec<Placement> = match placements.len() {
         1 => vec![Placement::stock()],
         _ => placements.iter().map(|placement| Placement { cpu: placement.cpu, ..Placement::stock() }).collect(),
     };
-    [(Method::Nanosleep, stock), (method, placements)].map(|(method, placements)| {
-        let job = Job::new(plan.interval_ns, method);
+    let stock_way = (Job::new(plan.interval_ns, Method::Nanosleep), stock);
+    [stock_way, (plan.job(), placements)].map(|(job, placements)| {
         let phases = vec![job.phase; placements.len()];
         Setup { job, placements, phases }
     })
@@ -203,6 +212,18 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
+    /// Every millisecond, beside nothing.
+    fn plan() -> Plan {
+        Plan {
+            interval_ns: 1_000_000,
+            duration_ns: 600_000_000,
+            cpus: Vec::new(),
+            awake: false,
+            margin_ns: None,
+            load: Load::None,
+        }
+    }
+
     #[test]
     fn neither_side_always_goes_first() {
         assert_eq!(interleaved().collect::<Vec<_>>(), [0, 1, 1, 0, 0, 1]);
@@ -210,8 +231,7 @@ mod tests {
 
     #[test]
     fn both_sides_have_the_same_number_of_blocks() {
-        let plan =
-            Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus: Vec::new(), awake: false, load: Load::None };
+        let plan = plan();
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
         assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle", "ontick, idle"]);
@@ -229,7 +249,7 @@ mod tests {
         let allowed = cpus::allowed();
         let [first, second, ..] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
         let cpus = vec![first, second];
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 600_000_000, cpus, awake: false, load: Load::None };
+        let plan = Plan { cpus, ..plan() };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
         let names: Vec<String> = series.iter().map(|series| series.name.clone()).collect();
@@ -250,7 +270,7 @@ mod tests {
     #[test]
     fn a_load_that_ends_too_soon_is_reported() {
         let load = "cmd:sleep 2".parse().unwrap();
-        let plan = Plan { interval_ns: 1_000_000, duration_ns: 2_400_000_000, cpus: Vec::new(), awake: false, load };
+        let plan = Plan { duration_ns: 2_400_000_000, load, ..plan() };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
         prove(&plan, &mut observer).unwrap();
@@ -260,9 +280,23 @@ mod tests {
 
     #[test]
     fn a_duration_that_proves_nothing_is_refused() {
-        let plan =
-            Plan { interval_ns: 1_000_000, duration_ns: 1_000_000, cpus: Vec::new(), awake: false, load: Load::None };
+        let plan = Plan { duration_ns: 1_000_000, ..plan() };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         assert!(prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string().contains("too short"));
+    }
+
+    #[test]
+    fn a_margin_is_that_of_ontick_alone() {
+        if watchdog::may_occupy(cpus::online().len()).is_err() {
+            return ontick_skip::skipped!("one CPU");
+        }
+        let plan = Plan { margin_ns: Some(70_000), ..plan() };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
+        let margins: Vec<_> = series.iter().map(|s| (s.settings.margin_ns, s.settings.margin_fixed)).collect();
+        assert_eq!(margins, [(None, false), (Some(70_000), true)]);
+        let too_long = Plan { margin_ns: Some(950_000), ..plan };
+        let error = prove(&too_long, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string();
+        assert!(error.contains("at most 900us"), "{error}");
     }
 }

@@ -31,7 +31,7 @@ fn full() -> Run {
     series.uncertainty = Some(Uncertainty::of(vec![read, Component::observed(Source::ClockReadingSpread, 2.0)]));
     series.state_uncertainty();
     series.settings.cpu = Some(1);
-    series.settings.margin_ns = Some(50_000);
+    (series.settings.margin_ns, series.settings.margin_fixed) = (Some(50_000), true);
     series.settings.spin_duty = Some(f64::NAN);
     series.settings.refused.push("mlockall: no".into());
     series.maxima = Maxima { step_ns: 1_000_000_000, max_ns: vec![403], short: vec![(0, 1_000)] };

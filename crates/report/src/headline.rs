@@ -221,7 +221,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
     parts.extend(s.kept_awake.then(|| "CPU kept awake".into()));
     if !s.method.is_empty() {
-        let margin = s.margin_ns.map(|m| format!("margin {}", plain(m)));
+        let margin = s.margin_ns.map(|m| format!("{}margin {}", if s.margin_fixed { "fixed " } else { "" }, plain(m)));
         let duty = s.spin_duty.map(|d| format!("spins {:.0} % of the time", d * 100.0));
         let price: Vec<String> = margin.into_iter().chain(duty).collect();
         let price = if price.is_empty() { String::new() } else { format!(" ({})", price.join(", ")) };

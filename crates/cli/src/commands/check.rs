@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ontick_machine::ownership::{Ownership, watch};
-use ontick_machine::{Facts, Profile, Root, Target, check};
+use ontick_machine::{Facts, Profile, Root, Target, WantedCpus, check};
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
 use ontick_rt::thread::set_affinity;
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::ownership;
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, BoardFlag, InterfaceFlag, RootFlag, WantedCpus};
+use crate::flags::{self, BoardFlag, InterfaceFlag, RootFlag};
 use crate::{stop, terminal};
 
 /// Check what prevents good timing on this machine, worst first; changes nothing.
@@ -27,7 +27,7 @@ use crate::{stop, terminal};
 pub struct Check {
     /// Also watch this CPU, or each of several (a list such as 2-3, isolated, or all but one): which tasks and interrupts run
     /// there, for how long, and which of them can be moved
-    #[arg(long, value_name = "LIST|isolated|all", value_parser = flags::wanted_cpus)]
+    #[arg(long, value_name = "LIST|isolated|all", value_parser = str::parse::<WantedCpus>)]
     cpu: Option<WantedCpus>,
     /// How long to watch those CPUs
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = flags::duration, requires = "cpu")]
@@ -65,7 +65,7 @@ impl Check {
         let root = self.root.open()?;
         let mut facts = self.board.facts(&root, self.cpu.as_ref().and_then(WantedCpus::listed))?;
         self.interface.look(&root, &mut facts)?;
-        let cpus = self.cpu.as_ref().map(|cpus| cpus.of(&facts)).transpose()?;
+        let cpus = self.cpu.as_ref().map(|cpus| flags::cpus_of(cpus, &facts)).transpose()?;
         let target = flags::target(&root, &facts, cpus.clone(), Profile::DedicatedCore)?;
         let mut owned = cpus.map_or(Ok(Vec::new()), |cpus| self.watch(&root, &facts, &cpus))?;
         let found = check(&facts, &target, &|remedy| self.interface.remedy(&self.root, remedy));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_machine::{Facts, Root, check};
+use ontick_machine::{Facts, Root, WantedCpus, check};
 use ontick_measure::{Load, prove};
 use ontick_record::{Measurement as Kind, Requirement, Side};
 use ontick_units::CpuList;
@@ -11,7 +11,7 @@ use ontick_units::CpuList;
 use super::measuring::{self, Measurement};
 use super::tuned::{Tuned, target};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, OutputFlags, WantedCpus};
+use crate::flags::{self, OutputFlags};
 
 /// Can this machine act on time, and what does ontick's way of running change?
 ///
@@ -31,11 +31,14 @@ pub struct Prove {
     interval: u64,
     /// CPU of ontick's side, or several with a thread on each, as a list (2-3), isolated, or all but the first (all); of
     /// several the stock side has a thread on each, too [default: one isolated, else one without fixed interrupts]
-    #[arg(long, value_name = "LIST|isolated|all", value_parser = flags::wanted_cpus)]
+    #[arg(long, value_name = "LIST|isolated|all", value_parser = str::parse::<WantedCpus>)]
     cpu: Option<WantedCpus>,
     /// Keep the CPU of ontick's side from idling, by a thread of the lowest policy: it is then back at once when a timer fires
     #[arg(long)]
     keep_awake: bool,
+    /// Margin before the deadline at which ontick's hybrid wait stops sleeping, instead of one that it learns
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    margin: Option<u64>,
     /// Load of the loaded blocks: none, cpu, memory, io, fork, net, cpu+net, all or cmd:COMMAND [default: all; where
     /// stress-ng is not installed, cat /dev/zero on each CPU]
     #[arg(long)]
@@ -75,20 +78,24 @@ impl Prove {
     fn cpus(&self) -> Result<Chosen, Failure> {
         let Some(wanted) = &self.cpu else { return Ok((Vec::new(), None)) };
         let facts = Facts::gather(&Root::live());
-        let cpus = wanted.of(&facts)?;
-        let left = facts.cpus.online.without(&cpus);
-        let left = (*wanted == WantedCpus::All && !left.is_empty())
-            .then(|| format!("CPU {left} was left to the rest of the system"));
+        let cpus = flags::cpus_of(wanted, &facts)?;
+        let left = wanted.left_out(&facts, &cpus);
         Ok((cpus.iter().collect(), left))
     }
 
     pub fn run(self) -> Result<Outcome, Failure> {
         let (load, lacks) = self.load.clone().map_or_else(Load::usual, |load| (load, None));
         let (cpus, left) = self.cpus()?;
-        let plan =
-            prove::Plan { interval_ns: self.interval, duration_ns: self.duration, cpus, awake: self.keep_awake, load };
+        let plan = prove::Plan {
+            interval_ns: self.interval,
+            duration_ns: self.duration,
+            cpus,
+            awake: self.keep_awake,
+            margin_ns: self.margin,
+            load,
+        };
         // Before settings are changed for what cannot be measured.
-        plan.load.check()?;
+        plan.check()?;
         let wanted: CpuList = match plan.cpus.is_empty() {
             true => plan.placement().cpu.into_iter().collect(),
             false => plan.cpus.iter().copied().collect(),

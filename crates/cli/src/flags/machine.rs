@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ontick_machine::profile_file::{self, ProfileFile};
-use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError, knobs};
+use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError, WantedCpus, knobs};
 use ontick_rt::cpus;
 use ontick_units::CpuList;
 
@@ -155,63 +155,11 @@ fn is_of_interfaces(knob: &str) -> bool {
     knobs::named(knob).is_ok_and(knobs::is_of_interfaces)
 }
 
-/// CPUs for timed programs, as they are asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WantedCpus {
-    Listed(CpuList),
-    /// All but the first, which is left to the rest of the system; a machine's only one.
-    All,
-    Isolated,
-}
-
-impl WantedCpus {
-    /// Those that were named one by one.
-    pub fn listed(&self) -> Option<&CpuList> {
-        match self {
-            Self::Listed(cpus) => Some(cpus),
-            Self::All | Self::Isolated => None,
-        }
-    }
-
-    /// Which they are on a machine.
-    pub fn of(&self, facts: &Facts) -> Result<CpuList, Failure> {
-        let online = &facts.cpus.online;
-        match self {
-            Self::Listed(cpus) => Ok(cpus.clone()),
-            Self::All => Ok(match online.iter().next() {
-                Some(first) if online.len() > 1 => online.without(&CpuList::one(first)),
-                _ => online.clone(),
-            }),
-            Self::Isolated => match facts.cpus.isolated.with(&facts.cgroups.isolated()) {
-                none if none.is_empty() => Err(Failure::new(
-                    "no CPU of this machine is isolated: name CPUs (--cpu 1-3), or isolate some (`ontick tune plan --boot`)",
-                )),
-                isolated => Ok(isolated),
-            },
-        }
-    }
-}
-
-impl std::fmt::Display for WantedCpus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Listed(cpus) => cpus.fmt(f),
-            Self::All => f.write_str("all"),
-            Self::Isolated => f.write_str("isolated"),
-        }
-    }
-}
-
-/// Reads CPUs for timed programs.
-pub fn wanted_cpus(text: &str) -> Result<WantedCpus, String> {
-    match text {
-        "all" => Ok(WantedCpus::All),
-        "isolated" => Ok(WantedCpus::Isolated),
-        _ => text
-            .parse()
-            .map(WantedCpus::Listed)
-            .map_err(|e| format!("{e} (write a list of CPUs such as 3 or 2-3, isolated or all)")),
-    }
+/// Which the CPUs for timed programs are on a machine.
+pub fn cpus_of(wanted: &WantedCpus, facts: &Facts) -> Result<CpuList, Failure> {
+    wanted.of(facts).map_err(|none| {
+        Failure::new(format!("{none}: name CPUs (--cpu 1-3), or isolate some (`ontick tune plan --boot`)"))
+    })
 }
 
 /// What the machine is wanted for.
@@ -219,7 +167,7 @@ pub fn wanted_cpus(text: &str) -> Result<WantedCpus, String> {
 pub struct TargetFlags {
     /// CPUs for timed programs: a list such as 3 or 2-3, isolated, or all but the first (all) [default: those isolated, else
     /// one without fixed interrupts]
-    #[arg(long, value_name = "LIST|isolated|all", value_parser = wanted_cpus)]
+    #[arg(long, value_name = "LIST|isolated|all", value_parser = str::parse::<WantedCpus>)]
     cpu: Option<WantedCpus>,
     /// dedicated-core (one core for one program), low-latency (all cores answer quickly) or throughput-safe
     /// (only what costs the others nothing); or a file that `tune search --out` wrote
@@ -269,7 +217,7 @@ impl TargetFlags {
     }
 
     pub fn target(&self, root: &Root, facts: &Facts) -> Result<Target, Failure> {
-        let named = self.cpu.as_ref().map(|cpus| cpus.of(facts)).transpose()?;
+        let named = self.cpu.as_ref().map(|cpus| cpus_of(cpus, facts)).transpose()?;
         match &self.profile {
             Chosen::Named(profile) => target(root, facts, named, *profile),
             Chosen::File(path) => {
@@ -317,19 +265,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpus_are_listed_isolated_or_all_but_one() {
+    fn where_none_is_isolated_the_option_is_named() {
         let mut facts = Facts::default();
-        facts.cpus.online = "0-3".parse().unwrap();
-        let of = |text: &str, facts: &Facts| wanted_cpus(text).unwrap().of(facts).map(|cpus| cpus.to_string());
-        assert_eq!((of("2-3", &facts).unwrap(), of("all", &facts).unwrap()), ("2-3".into(), "1-3".into()));
-        let none = of("isolated", &facts).unwrap_err().to_string();
-        assert!(none.starts_with("no CPU of this machine is isolated"), "{none}");
+        let none = cpus_of(&WantedCpus::Isolated, &facts).unwrap_err().to_string();
+        assert!(none.starts_with("no CPU of this machine is isolated: name CPUs (--cpu 1-3)"), "{none}");
         facts.cpus.isolated = "3".parse().unwrap();
-        assert_eq!(of("isolated", &facts).unwrap(), "3");
-        facts.cpus.online = "0".parse().unwrap();
-        assert_eq!(of("all", &facts).unwrap(), "0");
-        assert!(wanted_cpus("some").unwrap_err().contains("isolated or all"));
-        let same = |text: &str| wanted_cpus(text).unwrap().to_string() == text;
-        assert!(["all", "isolated", "1-3"].into_iter().all(same));
+        assert_eq!(cpus_of(&WantedCpus::Isolated, &facts).unwrap().to_string(), "3");
     }
 }

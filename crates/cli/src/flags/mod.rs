@@ -8,7 +8,7 @@ mod pictures;
 mod placement;
 
 pub use limits::LimitFlags;
-pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, WantedCpus, needs_root, target, wanted_cpus};
+pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, cpus_of, needs_root, target};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use pictures::PictureFlags;

@@ -23,6 +23,30 @@ fn with_catch_up_no_deadline_is_skipped() {
 }
 
 #[test]
+fn a_margin_that_is_named_is_kept_and_stated() {
+    if ontick_rt::cpus::online().len() < 2 {
+        return ontick_skip::skipped!("on one CPU no real-time loop spins");
+    }
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("timer.json");
+    let file = file.to_str().unwrap();
+    let words = ["latency", "timer", "--policy", "other", "--count", "50", "--phase", "chance", "--margin", "60us"];
+    let output = run(&[&words[..], &["--record", file]].concat());
+    assert!(stdout(&output).contains("fixed margin 60us"), "{}{}", stdout(&output), stderr(&output));
+    let taken: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let settings = &taken["series"][0]["settings"];
+    assert_eq!((&settings["margin_ns"], &settings["margin_fixed"]), (&60_000.into(), &true.into()), "{settings}");
+    let timer = |more: &[&str], words: &[&str]| fails(&[&["latency", "timer"], more].concat(), words);
+    timer(&["--margin", "0us"], &["margin must be above 0"]);
+    timer(&["--margin", "40"], &["unit"]);
+    timer(&["--margin", "950us"], &["margin must be at most 900us"]);
+    timer(&["--margin", "600us", "--duty", "50%"], &["margin must be at most 500us"]);
+    timer(&["--margin", "200us", "--waits", "4"], &["margin must be at most 112.5us"]);
+    timer(&["--margin", "40us", "--method", "spin"], &["--margin is of the hybrid wait"]);
+    fails(&["prove", "--margin", "2ms"], &["margin must be at most 900us"]);
+}
+
+#[test]
 fn the_other_side_has_the_cpu_that_was_named() {
     let [first, second, ..] = ontick_rt::cpus::allowed()[..] else {
         return ontick_skip::skipped!("this needs two CPUs");

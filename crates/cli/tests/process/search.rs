@@ -152,6 +152,11 @@ fn a_known_effect_of_the_loop_is_found_here() {
     assert_eq!(verdicts(&found), [("wait=hybrid".to_owned(), "helps".to_owned())], "{found}");
     assert!(found["simulated"].is_null() && found["search"]["set"][0] == "wait=hybrid", "{found}");
     assert!(found["facts"].to_string().contains("nothing is applied"), "{}", found["facts"]);
+    assert!(
+        found["facts"].to_string().contains("ontick latency timer --interval 1ms --method hybrid"),
+        "{}",
+        found["facts"]
+    );
     assert!(!Path::new(&out).exists(), "a profile without a setting");
 }
 

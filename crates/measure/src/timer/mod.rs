@@ -21,6 +21,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::phase::{self, Phase};
 use ontick_rt::wait::{DUTY, Wait};
 use ontick_rt::{Cycle, Overrun, cpus, watchdog};
+use ontick_units::exact;
 
 pub use method::Method;
 pub use on_each_cpu::{Places, cases, find_phases, on_each_cpu, together};
@@ -56,6 +57,20 @@ impl Job {
     /// The longest that it may spin before a deadline, in ns.
     pub fn longest_spin_ns(&self) -> u64 {
         method::longest_spin_ns(self.interval_ns, self.duty)
+    }
+
+    /// Whether the job can have its margin: only the hybrid wait has one, above 0 and within what it may spin.
+    pub fn check_margin(&self) -> Result<(), Error> {
+        let longest_ns = self.longest_spin_ns();
+        let why = match self.margin_ns {
+            Some(0) => "the margin must be above 0".into(),
+            Some(_) if self.method != Method::Hybrid => format!("{} has no margin, only the hybrid wait", self.method),
+            Some(ns) if ns > longest_ns => {
+                format!("the margin must be at most {}: the wait spins no longer before a deadline", exact(longest_ns))
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Impossible(why))
     }
 
     fn with_phase_that_can_be_found(self) -> Self {
@@ -99,6 +114,7 @@ impl Job {
         }
         .into();
         settings.margin_ns = cycle.wait().margin_ns();
+        settings.margin_fixed = self.margin_ns.is_some() && self.method == Method::Hybrid;
         settings.spin_duty = cycle.wait().spun_ns().map(|spun| spun as f64 / elapsed_ns as f64);
         settings.clock = cycle.clock().name();
     }
@@ -117,9 +133,6 @@ impl Job {
         }
         if !(self.duty > 0.0 && self.duty <= 1.0) {
             return Err(Error::Impossible("the duty must be above 0% and at most 100%".into()));
-        }
-        if self.margin_ns == Some(0) {
-            return Err(Error::Impossible("the margin must be above 0: without one the wait would only spin".into()));
         }
         if self.method.spins() && placement.policy.is_real_time() {
             watchdog::may_occupy(cpus::online().len())?;

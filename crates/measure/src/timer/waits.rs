@@ -52,6 +52,8 @@ pub fn measure(
         )));
     }
     job.check(placement)?;
+    // Its waits are shorter than the period.
+    Job { interval_ns: gap_ns, ..job }.check_margin()?;
     let job = job.with_phase_that_can_be_found();
     job.reserve();
     let (kept, mut readers): (Vec<Writer>, Vec<Reader>) = (0..count + 2).map(|_| recorder::channel(u64::MAX)).unzip();

@@ -52,6 +52,9 @@ pub struct Settings {
     pub phase_choice: String,
     /// Hybrid wait: the margin before the deadline at which sleeping ended, at the end of the run, in ns.
     pub margin_ns: Option<u64>,
+    /// Hybrid wait: whether that margin was chosen instead of learned.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub margin_fixed: bool,
     /// Hybrid wait: share of the time that was spent spinning.
     pub spin_duty: Option<f64>,
     /// Clock and the source that it was read from: `monotonic (tsc)`.

@@ -113,6 +113,12 @@ pub const COLUMNS: &[Figure] = &[
     figure("phase_choice", "", "auto, fixed, chance", Of::Text(|row| said(&row.series.settings.phase_choice))),
     figure("margin_ns", "ns", "where a hybrid wait stopped sleeping", Of::Count(|row| row.series.settings.margin_ns)),
     figure(
+        "margin_fixed",
+        "",
+        "whether that margin was chosen instead of learned",
+        Of::Flag(|row| row.series.settings.margin_ns.map(|_| row.series.settings.margin_fixed)),
+    ),
+    figure(
         "spin_duty",
         "",
         "share of the time that was spent spinning",

@@ -140,7 +140,10 @@ fn settings(all: &[&Series]) -> Vec<Row> {
             Some(ns) => format!("{} ({})", plain_time(ns), s.settings.phase_choice),
             None => s.settings.phase_choice.clone(),
         }),
-        row("margin before the deadline", all, |s| time(s.settings.margin_ns)),
+        row("margin before the deadline", all, |s| {
+            let fixed = if s.settings.margin_fixed { " (fixed)" } else { "" };
+            format!("{}{fixed}", time(s.settings.margin_ns))
+        }),
         row("time spent spinning", all, |s| {
             s.settings.spin_duty.map_or(String::new(), |d| format!("{:.1}\u{202f}%", d * 100.0))
         }),

@@ -45,7 +45,11 @@ impl KeptAwake {
 }
 
 fn refused(cpu: u32, error: &io::Error) -> Refusal {
-    Refusal::new(format!("CPU {cpu} kept awake"), error.to_string(), "nothing: timers wake the loop all the same, only later")
+    Refusal::new(
+        format!("CPU {cpu} kept awake"),
+        error.to_string(),
+        "nothing: timers wake the loop all the same, only later",
+    )
 }
 
 fn stay(cpu: u32, over: &AtomicBool, ready: &Sender<Result<(), Refusal>>) {

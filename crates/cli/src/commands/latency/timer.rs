@@ -18,7 +18,7 @@ use crate::flags::{self, MeasuringFlags};
 #[derive(Args)]
 #[command(
     mut_arg("cpu", flags::of_several),
-    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --margin 40us\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
@@ -38,6 +38,9 @@ pub struct Timer {
     /// Largest share of the time that hybrid and spin may spend spinning
     #[arg(long, value_name = "PERCENT", default_value = "90%", value_parser = flags::share)]
     duty: f64,
+    /// Margin before the deadline at which hybrid stops sleeping, within the duty, instead of one that it learns
+    #[arg(long, value_name = "TIME", value_parser = flags::time)]
+    margin: Option<u64>,
     /// How many CPUs the program and its load may use together: a number, one or all; or several, one after
     /// the other (1,all)
     #[arg(long, value_name = "N|one|all", default_value = "all", value_delimiter = ',')]
@@ -91,9 +94,14 @@ impl Timer {
                 },
                 overrun: if self.catch_up { Overrun::CatchUp } else { Overrun::Skip },
                 duty: self.duty,
+                margin_ns: self.margin.filter(|_| *method == Method::Hybrid),
                 ..Job::new(self.interval, *method)
             })
             .collect();
+        if self.margin.is_some() && !self.method.0.contains(&Method::Hybrid) {
+            return Err(Failure::new("--margin is of the hybrid wait: leave it out, or name hybrid with --method"));
+        }
+        jobs.iter().try_for_each(Job::check_margin)?;
         let spins = self.method.0.contains(&Method::Spin);
         if let Some((cpus, note)) = self.measuring.placement.together(spins)? {
             return self.measure_each_cpu(&jobs, &cpus, note);

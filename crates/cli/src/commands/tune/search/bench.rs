@@ -10,9 +10,8 @@ use ontick_machine::plan::State;
 use ontick_machine::{Facts, Root, Target, TuningPlan, apply};
 use ontick_measure::search::{Attempt, Bench, Block, block_of};
 use ontick_measure::timer::{self, Job};
-use ontick_measure::{Length, Limits, Live, Method, Observer, Placement};
+use ontick_measure::{Length, Limits, Live, Observer, Placement};
 use ontick_record::search::Skipped;
-use ontick_units::exact;
 
 use super::asked::Asked;
 use super::candidates::Candidate;
@@ -97,10 +96,7 @@ impl<'a> Machine<'a> {
             Candidate::Phase(ns) if *ns >= self.asked.interval_ns => {
                 Some("the phase must be shorter than the interval".into())
             }
-            Candidate::Margin(_) if job.method != Method::Hybrid => Some(format!("{} has no margin", job.method)),
-            Candidate::Margin(ns) if *ns > job.longest_spin_ns() => {
-                Some(format!("it may spin {} before a deadline at most", exact(job.longest_spin_ns())))
-            }
+            Candidate::Margin(_) => job.check_margin().err().map(|error| error.to_string()),
             Candidate::Duty(_) if !job.method.spins() => Some(format!("{} does not spin", job.method)),
             _ => placement.check().err().map(|error| error.to_string()),
         }

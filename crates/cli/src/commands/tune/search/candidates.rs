@@ -107,6 +107,19 @@ impl Candidate {
         }
     }
 
+    /// The option of `latency timer` that has the loop so, for what is of the loop.
+    pub fn option(&self) -> Option<String> {
+        match self {
+            Self::Wait(method) => Some(format!("--method {method}")),
+            Self::Duty(share) => Some(format!("--duty {}%", share * 100.0)),
+            Self::Margin(ns) => Some(format!("--margin {}", exact(*ns))),
+            Self::Awake => Some(format!("--{AWAKE}")),
+            Self::Phase(ns) => Some(format!("--phase {}", exact(*ns))),
+            Self::Cpu(cpu) => Some(format!("--cpu {cpu}")),
+            Self::Knob(_) | Self::Simulated(..) | Self::Hang(_) => None,
+        }
+    }
+
     /// Whether it can be set together with the others: a choice excludes another of its kind, and the settings are for
     /// the CPU of the job.
     pub fn combines(&self, all: &[Self]) -> bool {
@@ -229,6 +242,15 @@ mod tests {
                 .unwrap()
                 .contains(&Candidate::Wait(Method::Hybrid))
         );
+    }
+
+    #[test]
+    fn what_is_of_the_loop_has_an_option() {
+        let option = |text: &str| text.parse::<Candidate>().unwrap().option();
+        assert_eq!(option("margin=40us").as_deref(), Some("--margin 40us"));
+        assert_eq!(option("duty=50%").as_deref(), Some("--duty 50%"));
+        assert_eq!(option("wait=spin").as_deref(), Some("--method spin"));
+        assert_eq!(option("governor"), None);
     }
 
     #[test]

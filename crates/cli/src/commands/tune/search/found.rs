@@ -20,13 +20,23 @@ fn parts(found: &Search) -> (Vec<String>, Vec<String>) {
     found.set.iter().cloned().partition(is_knob)
 }
 
+/// What of the set is of the loop, and how it is measured again; none if nothing is.
+fn loop_options(of_loop: &[String], found: &Search) -> Option<String> {
+    let options: Vec<String> =
+        of_loop.iter().filter_map(|name| name.parse::<Candidate>().ok().and_then(|c| c.option())).collect();
+    let every = exact(found.interval_ns);
+    (!options.is_empty())
+        .then(|| format!("{} (ontick latency timer --interval {every} {})", of_loop.join(", "), options.join(" ")))
+}
+
 /// Writes the set as a profile, if there is a setting in it; what is to be said of it.
 pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<String, Failure> {
     let (knobs, rest) = parts(found);
     let (arguments, of_loop) = if asked.boots.is_some() { (rest, Vec::new()) } else { (Vec::new(), rest) };
     let file = path.display();
     if knobs.is_empty() && arguments.is_empty() {
-        return Ok(format!("No setting of the machine was found that helps: {file} is not written.\n"));
+        let of_loop = loop_options(&of_loop, found).map(|of| format!("Of the loop: {of}.\n")).unwrap_or_default();
+        return Ok(format!("No setting of the machine was found that helps: {file} is not written.\n{of_loop}"));
     }
     let mut notes = vec![format!("Found by ontick tune search, {}.", date::now())];
     let (job, every, load) = (&found.job, exact(found.interval_ns), &found.load);
@@ -36,9 +46,7 @@ pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<Strin
         let gain = effect.gain.unwrap_or_default();
         notes.push(format!("{}: {gain:+.3} ({}){bound}", effect.name, found.judged_by));
     }
-    if !of_loop.is_empty() {
-        notes.push(format!("Of the loop, which the program chooses: {}.", of_loop.join(", ")));
-    }
+    notes.extend(loop_options(&of_loop, found).map(|of| format!("Of the loop, which the program chooses: {of}.")));
     let cpus = asked.cpus.parse().ok();
     let text = ProfileFile { profile: asked.profile, cpus, knobs, arguments }.text(&notes);
     store::write_whole(path, text.as_bytes())?;
@@ -49,8 +57,13 @@ pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<Strin
 /// Applies the knobs of the set, for good; what is to be said of it, and whether all were set.
 pub fn apply(facts: Facts, target: &Target, found: &Search) -> Result<(String, bool), Failure> {
     let (knobs, of_loop) = parts(found);
+    let of_loop = loop_options(&of_loop, found)
+        .map(|of| format!("; of the loop, which the program chooses: {of}"))
+        .unwrap_or_default();
     if knobs.is_empty() {
-        return Ok(("no setting of the machine was found that helps: nothing is applied".into(), true));
+        let mut said = "no setting of the machine was found that helps: nothing is applied".to_owned();
+        said += &of_loop;
+        return Ok((said, true));
     }
     let root = Root::live();
     let target = Target { only: knobs.clone(), ..target.clone() };
@@ -66,8 +79,6 @@ pub fn apply(facts: Facts, target: &Target, found: &Search) -> Result<(String, b
     if !done.complete() {
         said += "; not all of it could be set: see ontick tune status";
     }
-    if !of_loop.is_empty() {
-        said += &format!("; of the loop, which the program chooses: {}", of_loop.join(", "));
-    }
+    said += &of_loop;
     Ok((said, done.complete()))
 }
