@@ -15,6 +15,7 @@ pub mod document;
 pub mod edge;
 mod error;
 pub mod explain;
+pub mod hwlat;
 pub mod inspect;
 mod interval_log;
 pub mod kmod;

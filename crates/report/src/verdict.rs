@@ -46,7 +46,8 @@ pub fn verdict(run: &Run) -> String {
 pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     // Of CPUs that were measured at once, all together count.
     let together = run.series.iter().any(is_together);
-    let measured = || run.series.iter().filter(move |s| s.latency.count() > 0 && (!together || is_together(s)));
+    let counts = |s: &Series| s.latency.count() > 0 || has_no_interrupts(s);
+    let measured = || run.series.iter().filter(move |s| counts(s) && (!together || is_together(s)));
     if run.measurement == Measurement::Prove {
         let ours = || measured().filter(|s| s.case.side == Some(Side::Ontick));
         return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
@@ -152,9 +153,18 @@ fn gaps(run: &Run, series: &Series, who: &str) -> String {
     let seen = counted(series.latency.count(), "time");
     let [p50, max] = [series.latency.quantile(0.5), series.latency.max_ns].map(latency);
     let over = if run.duration_ns > 0 { format!(" in {}", plain(run.duration_ns)) } else { String::new() };
-    format!(
-        "{who} took the CPU away from a spinning thread {seen}{over}: half of the gaps up to {p50}, the longest {max}."
-    )
+    let lengths = format!("half of the gaps up to {p50}, the longest {max}");
+    match (has_no_interrupts(series), series.latency.count()) {
+        (true, 0) => format!("{who} lost its CPU to no firmware, hardware or hypervisor{over}: no gap was found."),
+        // What the tracer hwlat finds is not the kernel's.
+        (true, _) => format!("{who} lost its CPU to firmware, hardware or a hypervisor {seen}{over}: {lengths}."),
+        (false, _) => format!("{who} took the CPU away from a spinning thread {seen}{over}: {lengths}."),
+    }
+}
+
+/// Whether the tracer hwlat found the gaps, by which none at all is a result.
+fn has_no_interrupts(series: &Series) -> bool {
+    series.settings.method.starts_with("hwlat")
 }
 
 fn subject(run: &Run, series: &Series) -> String {
@@ -338,6 +348,16 @@ mod tests {
     fn a_length_that_is_not_known_is_not_reported() {
         let noise = Run { measurement: "noise".into(), ..run(5, 10) };
         assert!(verdict(&noise).contains("15 times: half of the gaps"), "{}", verdict(&noise));
+    }
+
+    #[test]
+    fn gaps_without_interrupts_are_not_the_kernels() {
+        let mut noise = Run { measurement: "noise".into(), ..run(5, 10) };
+        noise.series[0].settings.method = "hwlat, interrupts off".into();
+        let text = verdict(&noise);
+        assert!(text.starts_with("This machine lost its CPU to firmware, hardware or a hypervisor 15 times"), "{text}");
+        noise.series[0].latency = Default::default();
+        assert!(verdict(&noise).contains("no gap was found"), "{}", verdict(&noise));
     }
 
     #[test]

@@ -151,6 +151,24 @@ fn a_source_package_that_there_is_not_is_named() {
     );
 }
 
+/// Where the kernel has the tracer it is run for a second, elsewhere the reason is said.
+#[test]
+fn gaps_without_interrupts_need_the_kernels_tracer() {
+    fails(&["latency", "noise", "--hwlat", "--cpu", "0-1"], &["--hwlat looks at one CPU at a time"]);
+    let output = run(&["latency", "noise", "--hwlat", "--cpu", "0", "--duration", "1s", "--json"]);
+    match output.status.code() {
+        Some(0) => {
+            let settings = &record(&output)["series"][0]["settings"];
+            assert_eq!((&settings["method"], &settings["cpu"]), (&"hwlat, interrupts off".into(), &0.into()));
+        }
+        _ => {
+            let said = stderr(&output);
+            let reasons = ["CONFIG_HWLAT_TRACER", "it needs root", "tracefs is not mounted"];
+            assert!(output.status.code() == Some(2) && reasons.iter().any(|why| said.contains(why)), "{said}");
+        }
+    }
+}
+
 #[test]
 fn what_needs_other_hardware_or_a_wider_range_is_refused() {
     fails(&["pulse", "--without", "interrupts", "--count", "3"], &["choose --method udelay"]);

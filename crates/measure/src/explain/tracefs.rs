@@ -14,7 +14,7 @@ const PREFIX: &str = "ontick-";
 pub struct Tracefs {
     root: PathBuf,
     /// A mount of our own that has no place in the file tree: it ends with this, however the process ends.
-    _mount: Option<OwnedFd>,
+    mount: Option<OwnedFd>,
 }
 
 impl Tracefs {
@@ -22,18 +22,28 @@ impl Tracefs {
     pub fn find() -> io::Result<Self> {
         let mounted = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
         if let Some(root) = mounted.into_iter().find(|root| root.join("instances").is_dir()) {
-            return Ok(Self { root: root.into(), _mount: None });
+            return Ok(Self { root: root.into(), mount: None });
         }
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
-        Ok(Self { root: format!("/proc/self/fd/{}", mount.as_raw_fd()).into(), _mount: Some(mount) })
+        Ok(Self { root: format!("/proc/self/fd/{}", mount.as_raw_fd()).into(), mount: Some(mount) })
     }
 
     /// Number and fields of an event (`sched/sched_switch`).
     pub fn event_format(&self, event: &str) -> io::Result<String> {
         fs::read_to_string(self.root.join("events").join(event).join("format"))
+    }
+
+    /// Whether others find it in the file tree, too.
+    pub fn is_mounted(&self) -> bool {
+        self.mount.is_none()
+    }
+
+    /// The text of one of its files.
+    pub fn file(&self, name: &str) -> io::Result<String> {
+        fs::read_to_string(self.root.join(name))
     }
 
     fn instances(&self) -> PathBuf {
@@ -124,10 +134,18 @@ impl Instance {
 }
 
 #[cfg(test)]
+impl Tracefs {
+    /// Plain files in place of the kernel's.
+    pub fn of_files(root: PathBuf) -> Self {
+        Self { root, mount: None }
+    }
+}
+
+#[cfg(test)]
 impl Instance {
     /// Plain files in place of the kernel's.
     pub fn of_files(path: PathBuf) -> Self {
-        let _tracefs = Tracefs { root: path.clone(), _mount: None };
+        let _tracefs = Tracefs::of_files(path.clone());
         Self { path, held: None, _tracefs }
     }
 }
@@ -170,7 +188,7 @@ mod tests {
     #[test]
     fn only_what_gone_processes_left_is_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let tracefs = Tracefs { root: folder.path().into(), _mount: None };
+        let tracefs = Tracefs { root: folder.path().into(), mount: None };
         assert_eq!(tracefs.clean(), [""; 0], "where there are no instances");
         let pid = std::process::id();
         let running = format!("ontick-{pid}-{}-0", born(pid).unwrap());
@@ -188,7 +206,7 @@ mod tests {
     #[test]
     fn an_instance_has_a_folder_of_its_own_and_ends_its_tracing() {
         let folder = tempfile::tempdir().unwrap();
-        let tracefs = || Tracefs { root: folder.path().into(), _mount: None };
+        let tracefs = || Tracefs { root: folder.path().into(), mount: None };
         assert!(tracefs().instance().is_err(), "nowhere to make one");
         fs::create_dir(tracefs().instances()).unwrap();
         let made = [(); 2].map(|()| tracefs().instance().unwrap());

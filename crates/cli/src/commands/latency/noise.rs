@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_measure::timetable::Timetable;
-use ontick_measure::{Observer, noise};
+use ontick_measure::{Observer, hwlat, noise};
 use ontick_record::Measurement as Kind;
 
 use crate::commands::measuring::{self, Measurement};
@@ -13,12 +13,16 @@ use crate::flags::{self, MeasuringFlags};
 #[derive(Args)]
 #[command(
     mut_arg("cpu", flags::of_several),
-    after_help = "Examples:\n  sudo ontick latency noise --duration 30s\n  sudo ontick latency noise --cpu all"
+    after_help = "Examples:\n  sudo ontick latency noise --duration 30s\n  sudo ontick latency noise --cpu all\n  sudo ontick latency noise --hwlat --duration 1min      of firmware alone"
 )]
 pub struct Noise {
     /// Ignore gaps shorter than this
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]
     over: u64,
+    /// Find with the kernel's tracer hwlat what takes the CPU away while its interrupts are off: firmware, hardware or a
+    /// hypervisor. Nothing else runs on that CPU for half of the time (needs root)
+    #[arg(long, conflicts_with = "explain")]
+    hwlat: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,
 }
@@ -26,6 +30,9 @@ pub struct Noise {
 impl Noise {
     pub fn run(self) -> Result<Outcome, Failure> {
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        if self.hwlat {
+            return self.measure_without_interrupts();
+        }
         if let Some((cpus, note)) = self.measuring.placement.together(true)? {
             let takes_ns = Timetable::of_series(1, limits, None, self.measuring.load());
             let cases = noise::cases(&cpus);
@@ -40,6 +47,23 @@ impl Noise {
             &self.measuring.output,
             |_| true,
             |observer| noise::measure("gaps", self.over, placement, limits, observer).map(|series| vec![series]),
+        )
+    }
+
+    /// By the kernel's own tracer.
+    fn measure_without_interrupts(&self) -> Result<Outcome, Failure> {
+        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let Some(cpu) =
+            placement.cpu.filter(|_| self.measuring.placement.together(false).is_ok_and(|all| all.is_none()))
+        else {
+            return Err(Failure::new("--hwlat looks at one CPU at a time: name it, as in --cpu 1"));
+        };
+        let asked = Measurement::asked(&self.measuring, Kind::Noise, ["hwlat".to_string()]);
+        measuring::run(
+            asked,
+            &self.measuring.output,
+            |_| true,
+            |observer| hwlat::measure("hwlat", self.over, cpu, limits, observer).map(|series| vec![series]),
         )
     }
 }
