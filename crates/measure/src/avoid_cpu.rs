@@ -27,6 +27,11 @@ impl AvoidCpu {
         cpus.iter().for_each(|cpu| others.unset(*cpu as usize));
         (others.count() > 0 && sched_setaffinity(None, &others).is_ok()).then_some(Self { before })
     }
+
+    /// From as many of these as leave it another one, the first of them first.
+    pub fn from_most(cpus: &[u32]) -> Option<Self> {
+        (1..=cpus.len()).rev().find_map(|count| Self::from_all(&cpus[..count]))
+    }
 }
 
 impl Drop for AvoidCpu {
@@ -49,6 +54,18 @@ mod tests {
             sched_setaffinity(None, &one).unwrap();
             assert_eq!(others(Some(all[0])).is_some(), all.len() > 1);
             assert!(others(Some(all[0])).is_none_or(|others| !others.is_set(all[0] as usize)));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn where_all_are_to_be_avoided_the_last_is_left() {
+        std::thread::spawn(|| {
+            let before = cpus::allowed();
+            let avoided = AvoidCpu::from_most(&before);
+            assert_eq!(avoided.is_some(), before.len() > 1);
+            assert!(avoided.is_none() || cpus::allowed() == before[before.len() - 1..]);
         })
         .join()
         .unwrap();

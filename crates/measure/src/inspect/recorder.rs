@@ -85,6 +85,12 @@ impl Recorder {
         self.refused.as_ref()
     }
 
+    /// Waits so long, or until a ring of perf events is half full. That of the programs is larger than what all CPUs write into
+    /// it meanwhile.
+    pub fn wait(&self, longest: Duration) {
+        self.events.wait(longest);
+    }
+
     /// What was recorded since.
     pub fn take(&mut self, buffer: &mut Vec<u8>, mut found: impl FnMut(Traced)) {
         self.left.drain(..).for_each(&mut found);

@@ -22,8 +22,12 @@ use super::symbols::{PlaceId, Symbols, UserStack};
 use super::{Error, Options, Select, document, fault_cost, rules};
 use crate::avoid_cpu::AvoidCpu;
 
-/// Rings are emptied, and threads are looked for, this often.
+/// Rings are emptied, and threads are looked for, this often at first and where little room is left.
 const LOOK: Duration = Duration::from_millis(25);
+/// Where nothing changed in so many looks, the next ones are this far apart: on processors that share a core or a memory bus
+/// each look delays the cycle that it meets, and at 1 kHz that is then one in 125.
+const SETTLED: u32 = 8;
+const SELDOM: Duration = Duration::from_millis(125);
 /// Threads whose events are recorded, at most: a filter of the kernel's has room for no more.
 const MOST_THREADS: usize = 96;
 /// Flags of a tracepoint that say that an interrupt is at work.
@@ -75,6 +79,9 @@ struct Session<'o> {
     nodes: Option<BTreeMap<u32, u64>>,
     memory_read: bool,
     buffer: Vec<u8>,
+    /// The threads that there were at the last look, and in how many looks no other was there.
+    there: Vec<(i32, u64)>,
+    unchanged: u32,
     /// The CPUs of timed threads, which this thread keeps away from.
     avoided: (Vec<u32>, Option<AvoidCpu>),
 }
@@ -109,6 +116,8 @@ impl<'o> Session<'o> {
             nodes: None,
             memory_read: false,
             buffer: Vec::new(),
+            there: Vec::new(),
+            unchanged: 0,
             avoided: (Vec::new(), None),
         }
     }
@@ -132,10 +141,20 @@ impl<'o> Session<'o> {
             if !there || now_ns >= end_ns || stop() {
                 break;
             }
-            thread::sleep(LOOK.min(Duration::from_nanos(end_ns - now_ns)));
+            self.rest(Duration::from_nanos(end_ns - now_ns));
         }
         // What came meanwhile.
         self.drain(u64::MAX);
+    }
+
+    /// Until the next look, but not longer than that.
+    fn rest(&self, longest: Duration) {
+        // Rings of single threads are small, and nobody says when they are full.
+        let only_large_rings = self.evidence == Evidence::Events && self.tracepoints.has_faults();
+        match only_large_rings && self.unchanged >= SETTLED {
+            true => self.recorder.wait(SELDOM.min(longest)),
+            false => thread::sleep(LOOK.min(longest)),
+        }
     }
 
     /// Looks for threads. `false` once there is none.
@@ -144,11 +163,7 @@ impl<'o> Session<'o> {
             numbers(self.pid).into_iter().filter_map(|tid| ThreadState::read(self.pid, tid)).collect();
         let any_real_time = states.iter().any(ThreadState::is_real_time);
         let late = now_ns >= self.began_ns + self.after_ns();
-        let mut timed = Vec::new();
         for state in states.iter().take(MOST_THREADS) {
-            if state.is_real_time() {
-                timed.push(state.cpu);
-            }
             let full = match &self.options.select {
                 Select::All => true,
                 Select::Named(names) => is_named(state, names),
@@ -161,12 +176,14 @@ impl<'o> Session<'o> {
             self.note(format!("of {} threads, {MOST_THREADS} were looked at", states.len()));
         }
         self.record();
+        let there: Vec<(i32, u64)> = states.iter().map(|state| (state.tid, state.started)).collect();
+        self.unchanged = if self.there == there { self.unchanged.saturating_add(1) } else { 0 };
+        self.there = there;
         // Whoever looks must not be in the way of what is looked at.
-        timed.sort_unstable();
-        timed.dedup();
+        let timed = timed_cpus(&states);
         if self.avoided.0 != timed {
             self.avoided.1 = None;
-            self.avoided = (timed.clone(), AvoidCpu::from_all(&timed));
+            self.avoided = (timed.clone(), AvoidCpu::from_most(&timed));
         }
         !states.is_empty()
     }
@@ -379,6 +396,18 @@ fn round_ms(ns: u64) -> u64 {
     ns / 1_000_000 * 1_000_000
 }
 
+/// The CPUs of real-time threads, first those whose threads wake up most often: where every CPU has such a thread, one that
+/// seldom runs (a watchdog's, say) is disturbed before a loop's.
+fn timed_cpus(states: &[ThreadState]) -> Vec<u32> {
+    let mut wakeups: BTreeMap<u32, u64> = BTreeMap::new();
+    for state in states.iter().filter(|state| state.is_real_time()) {
+        *wakeups.entry(state.cpu).or_default() += state.sleeps.unwrap_or(0);
+    }
+    let mut cpus: Vec<u32> = wakeups.keys().copied().collect();
+    cpus.sort_by_key(|cpu| std::cmp::Reverse(wakeups[cpu]));
+    cpus
+}
+
 fn is_named(state: &ThreadState, names: &[String]) -> bool {
     names.iter().any(|name| *name == state.name || name.parse() == Ok(state.tid))
 }
@@ -507,6 +536,19 @@ fn entered(raw: &[u8]) -> Option<(i64, [u64; 6])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cpu_of_a_loop_is_avoided_before_that_of_a_watchdog() {
+        let state = |policy: i32, cpu: u32, sleeps: u64| ThreadState {
+            policy: policy as u32,
+            cpu,
+            sleeps: Some(sleeps),
+            ..ThreadState::default()
+        };
+        let (fifo, other) = (libc::SCHED_FIFO, libc::SCHED_OTHER);
+        let states = [state(fifo, 0, 40), state(other, 2, 90_000), state(fifo, 1, 6_000), state(fifo, 0, 60)];
+        assert_eq!(timed_cpus(&states), [1, 0]);
+    }
 
     #[test]
     fn who_was_at_work_is_doubted_where_it_does_the_work_of_interrupts() {

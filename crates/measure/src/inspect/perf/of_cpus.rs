@@ -6,6 +6,9 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::abi;
 use super::attach::{Traced, map, take};
@@ -38,6 +41,15 @@ impl OfCpus {
             .collect();
         let size = RING.min(ALL_RINGS / cpus.len().max(1));
         cpus.iter().map(|cpu| open(*cpu, &filters, size, tracepoints)).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Waits so long, or until a ring is half full, as the kernel says where nothing else is asked for.
+    pub fn wait(&self, longest: Duration) {
+        let rings = self.0.iter().filter_map(|(_, events)| events.first());
+        let mut rings: Vec<PollFd> = rings.map(|(.., event)| PollFd::new(event, PollFlags::IN)).collect();
+        let timeout = Timespec { tv_sec: longest.as_secs() as _, tv_nsec: longest.subsec_nanos().into() };
+        // A signal ends it, too: there may be a reason to stop.
+        let _ = poll(&mut rings, Some(&timeout));
     }
 
     /// What was recorded since.
