@@ -3,13 +3,14 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+
+use ontick_undo::program;
 
 /// The text of the file.
 pub fn read(path: &Path) -> io::Result<String> {
     let bytes = fs::read(path)?;
     if bytes.starts_with(b"\xfd7zXZ\0") {
-        let unpacked = Command::new("xz").arg("-dc").arg(path).output()?;
+        let unpacked = program::command("xz")?.arg("-dc").arg(path).output()?;
         return match unpacked.status.success() {
             true => Ok(String::from_utf8_lossy(&unpacked.stdout).into_owned()),
             false => Err(io::Error::other(String::from_utf8_lossy(&unpacked.stderr).trim().to_owned())),

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use ontick_undo::program;
+
 use super::base;
 use super::source::Version;
 
@@ -198,17 +200,13 @@ fn apply(folder: &Path, patch: &Path) -> io::Result<Option<String>> {
     let text = base::read(patch)?;
     // No fuzz: context that does not match is another kernel's.
     let words = ["-p1", "-F0", "-N", "-s", "--no-backup-if-mismatch", "-r", "-", "-i", "-"];
-    let mut child = Command::new("patch")
-        .args(words)
-        .current_dir(folder)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|e| {
-            io::Error::other(format!("patch cannot be started ({e}); on Debian and Ubuntu: apt install patch"))
-        })?;
+    let start = |mut patch: Command| {
+        patch.args(words).current_dir(folder);
+        patch.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+    };
+    let mut child = program::command("patch").and_then(start).map_err(|e| {
+        io::Error::other(format!("patch cannot be started ({e}); on Debian and Ubuntu: apt install patch"))
+    })?;
     let mut input = child.stdin.take();
     let feeder = std::thread::spawn(move || input.take().map(|mut input| input.write_all(text.as_bytes())));
     let output = child.wait_with_output()?;

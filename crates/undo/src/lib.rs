@@ -4,6 +4,8 @@
 
 pub mod guardian;
 mod outcome;
+pub mod privilege;
+pub mod program;
 pub mod record_log;
 pub mod state_dir;
 pub mod trust;

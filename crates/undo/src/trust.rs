@@ -74,6 +74,27 @@ pub fn check_root_owned(program: &Path) -> io::Result<Result<(), Untrusted>> {
     Ok(Ok(()))
 }
 
+/// Checks a program, or a folder of programs, that a process with privileges is to obey now: nobody but root can write to it
+/// or put something else in its place, neither as it is named nor where links on the way lead.
+pub fn check_only_root_replaces(path: &Path) -> io::Result<Result<(), Untrusted>> {
+    // In a user namespace root's files may belong to a user that it does not know.
+    let root = fs::metadata("/")?.uid();
+    let resolved = path.canonicalize()?;
+    for place in path.ancestors().chain(resolved.ancestors()) {
+        let found = fs::metadata(place)?;
+        let untrusted = |why: String| Ok(Err(Untrusted { path: place.to_owned(), why }));
+        if found.uid() != 0 && found.uid() != root {
+            return untrusted(format!("belongs to another user than root (uid {})", found.uid()));
+        }
+        // In a sticky folder above nobody replaces another's file; what others can write themselves is no better for that.
+        let mode = if place == path || place == resolved { found.mode() & !STICKY } else { found.mode() };
+        if is_open_to_others(mode, found.gid() == 0) {
+            return untrusted(format!("can be written by others (mode {:04o})", found.mode() & 0o7777));
+        }
+    }
+    Ok(Ok(()))
+}
+
 fn check_parent(folder: &Path, found: &Metadata) -> Result<(), Untrusted> {
     let untrusted = |why: String| Err(Untrusted { path: folder.to_owned(), why });
     if let Some(why) = foreign_owner(found) {

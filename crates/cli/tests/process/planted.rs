@@ -1,7 +1,7 @@
 //! Root writes files in a folder that everyone may write, where another user put links and pipes in their place.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -122,4 +122,47 @@ fn the_folder_is_synced_once_the_file_has_its_name() {
     let order: Vec<bool> = calls.iter().map(|call| call.contains(&folder)).collect();
     assert_eq!(order, [false, false, true], "the file, its name, its folder: {trace}");
     assert!(calls[0].contains(".new>)") && calls[1].contains("rename"), "{trace}");
+}
+
+/// Another user's programs, under names that ontick starts, which leave a mark where they run.
+fn programs_of_another() -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("obeyed");
+    for name in ["ip", "tc", "bridge", "ethtool", "unshare", "modprobe", "sh", "ptp4l", "pmc", "stress-ng", "vcgencmd"]
+    {
+        let file = folder.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\necho {name} \"$@\" >> {}\n", mark.display())).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    chown(folder.path(), Some(OTHER), None).unwrap();
+    (folder, mark)
+}
+
+#[test]
+fn root_obeys_no_program_that_another_user_put_into_its_path() {
+    if !is_root() || !has("ip") || !has("tc") {
+        return;
+    }
+    let (planted, mark) = programs_of_another();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("cell.toml").display().to_string();
+    let ports = "[[port]]\nname = \"left\"\n[[port]]\nname = \"right\"\n";
+    fs::write(&file, format!("[switch]\nname = \"cell\"\n[[class]]\nname = \"all\"\nqueue = 0\n{ports}")).unwrap();
+    let before = std::env::var("PATH").unwrap();
+    let first = format!("{}:{before}", planted.path().display());
+    for words in [
+        &["switch", "plan", &file, "--plane", "kernel"][..],
+        &["switch", "check", &file],
+        &["switch", "demo", "--duration", "50ms"],
+        &["check"],
+        &["latency", "timer", "--count", "20", "--load", "cpu", "--policy", "other", "--cpu", "any"],
+    ] {
+        let output = ontick(words).current_dir(&folder).env("PATH", &first).env("TC_LIB_DIR", planted.path()).output();
+        assert!(!mark.exists(), "{words:?}: {}{}", fs::read_to_string(&mark).unwrap(), stderr(&output.unwrap()));
+    }
+    let refused = ontick(&["switch", "demo", "--duration", "50ms"]).env("PATH", planted.path()).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let whose = format!("{} belongs to another user than root (uid {OTHER})", planted.path().display());
+    assert!(stderr(&refused).contains(&whose) && stderr(&refused).trim().lines().count() == 1, "{}", stderr(&refused));
+    assert!(!mark.exists());
 }

@@ -399,6 +399,6 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
         command.args(["latency", "roundtrip", "--policy", "other"]).current_dir("/");
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
-        assert!(stderr(&output).contains("needs root"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("needs CAP_SYS_ADMIN (run it with sudo)"), "{}", stderr(&output));
     }
 }

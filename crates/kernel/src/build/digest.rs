@@ -4,23 +4,27 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use ontick_undo::program;
+
 use super::{BuildError, file_error};
 
 /// Of a file.
 pub fn of_file(path: &Path) -> Result<String, BuildError> {
     let file = std::fs::File::open(path).map_err(file_error(path))?;
-    let output = Command::new("sha256sum").stdin(file).output().map_err(file_error(Path::new("sha256sum")))?;
+    let output = program::command("sha256sum").and_then(|mut sum| sum.stdin(file).output());
+    let output = output.map_err(file_error(Path::new("sha256sum")))?;
     word(&output.stdout)
 }
 
 /// Of a text.
 pub fn of_text(text: &str) -> Result<String, BuildError> {
-    let program = || file_error(Path::new("sha256sum"));
-    let mut child = Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(program())?;
+    let failed = || file_error(Path::new("sha256sum"));
+    let start = |mut sum: Command| sum.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = program::command("sha256sum").and_then(start).map_err(failed())?;
     if let Some(mut input) = child.stdin.take() {
-        input.write_all(text.as_bytes()).map_err(program())?;
+        input.write_all(text.as_bytes()).map_err(failed())?;
     }
-    word(&child.wait_with_output().map_err(program())?.stdout)
+    word(&child.wait_with_output().map_err(failed())?.stdout)
 }
 
 fn word(output: &[u8]) -> Result<String, BuildError> {

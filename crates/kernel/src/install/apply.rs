@@ -1,12 +1,14 @@
 //! Putting a kernel in place: modules, its own folder, and last the boot entry, each step journaled before.
 
 use std::collections::BTreeSet;
-use std::process::Command;
+use std::io;
+use std::process::{Command, Output};
 
 use ontick_machine::boot::{self, BootFiles, BootPlan, Written, grubenv};
 use ontick_machine::journal::{Content, Journal, Undo};
 use ontick_machine::root::{FileError, Root};
 use ontick_machine::tree::{self, Staged, Tree};
+use ontick_undo::program;
 use serde::Serialize;
 
 use super::loader::Once;
@@ -158,9 +160,7 @@ fn list_modules(root: &Root, plan: &InstallPlan) -> Result<(), InstallError> {
         return Ok(());
     }
     let base = root.outside("/").map_err(FileError::of("/", ""))?;
-    let mut command = Command::new(depmod());
-    command.arg("-b").arg(base).arg(&plan.kernel.release);
-    ran(command)
+    ran(depmod(), |depmod| depmod.arg("-b").arg(base).arg(&plan.kernel.release).output())
 }
 
 fn depmod() -> &'static str {
@@ -181,9 +181,7 @@ fn make_initramfs(
         _ => format!("{}/.ontick-{name}", Installed::modules_of(&kernel.release)),
     };
     let words = initramfs::command(program, &kernel.release, &made);
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    ran(command)?;
+    ran(&words[0], |command| command.args(&words[1..]).output())?;
     if layout.beside_others {
         let place = root.outside(&made).map_err(FileError::of(&made, ""))?;
         let content = std::fs::read(place).map_err(FileError::of(&made, "cannot be read"))?;
@@ -193,10 +191,10 @@ fn make_initramfs(
     Ok(())
 }
 
-fn ran(mut command: Command) -> Result<(), InstallError> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => InstallError::NoProgram(name.clone()),
+fn ran(name: &str, run: impl FnOnce(&mut Command) -> io::Result<Output>) -> Result<(), InstallError> {
+    let name = name.to_owned();
+    let output = program::command(&name).and_then(|mut command| run(&mut command)).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => InstallError::NoProgram(name.clone()),
         _ => InstallError::Program { program: name.clone(), why: format!("cannot be started: {e}") },
     })?;
     if output.status.success() {

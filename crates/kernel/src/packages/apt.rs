@@ -1,9 +1,8 @@
 //! Debian, Raspberry Pi OS, Ubuntu: what apt's lists have. `apt-cache` reads them; with a folder that stands for a
 //! machine, this machine's `apt-cache` reads that machine's lists.
 
-use std::process::Command;
-
 use ontick_machine::Root;
+use ontick_undo::program;
 
 use super::{ListError, Package};
 use crate::command::{self, CommandError};
@@ -119,8 +118,7 @@ pub fn read_policy(text: &str) -> Vec<Policy> {
 }
 
 fn ask(root: &Root, words: &[&str]) -> Result<String, ListError> {
-    let mut command = Command::new("apt-cache");
-    command.env("LC_ALL", "C");
+    let mut command = program::command("apt-cache").map_err(|_| ListError::NoApt)?;
     if !root.is_live() {
         let folder = root.resolve("/").map_err(ListError::Folder)?;
         let architecture = architecture(root);

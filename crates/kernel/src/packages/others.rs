@@ -1,8 +1,9 @@
 //! Package managers other than apt: each is asked in its own words for the names that its systems give such kernels.
 
-use std::process::Command;
+use std::path::Path;
 
 use ontick_machine::Root;
+use ontick_undo::program;
 
 use super::{ListError, Package};
 use crate::command;
@@ -35,8 +36,8 @@ pub fn list(root: &Root) -> Result<(&'static str, Vec<Package>), ListError> {
     if !root.is_live() {
         return Err(ListError::OnlyRunning(manager.name));
     }
-    let mut command = Command::new(manager.program);
-    command.env("LC_ALL", "C").args(manager.words);
+    let mut command = program::at(Path::new(manager.program));
+    command.args(manager.words);
     // They end with an error where nothing is found, too.
     let answer = command::output(manager.name, &mut command).unwrap_or_default();
     Ok((manager.name, (manager.read)(&answer)))

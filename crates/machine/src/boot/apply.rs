@@ -1,8 +1,7 @@
 //! Writing boot files: journaled, with a dated backup beside them, each whole or not at all.
 
-use std::process::Command;
-
 use jiff::Timestamp;
+use ontick_undo::program;
 use serde::Serialize;
 
 use super::{BootPlan, BootWriteError, Edit};
@@ -190,7 +189,7 @@ pub struct CommandOutcome {
 /// Runs the commands that a change of boot files asks for. In a root that is not this machine none is run.
 pub fn run(root: &Root, commands: &[String]) -> Vec<CommandOutcome> {
     let one = |command: &String| {
-        let failed = match Command::new("sh").args(["-c", command]).output() {
+        let failed = match program::command("sh").and_then(|mut sh| sh.args(["-c", command]).output()) {
             Ok(output) if output.status.success() => None,
             Ok(output) => Some(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
             Err(e) => Some(e.to_string()),

@@ -1,5 +1,6 @@
 //! The board; on a Raspberry Pi also what its firmware is set to and what it reports.
 
+use ontick_undo::program;
 use serde::Serialize;
 
 use super::{Identity, firmware_folder};
@@ -83,7 +84,7 @@ fn read_config(root: &Root, file: &str, model: &str, generation: u32) -> Option<
 
 /// Newer kernels leave the question to the firmware's own tool: `throttled=0x50005`.
 fn asked(root: &Root) -> Option<String> {
-    let output =
-        root.is_live().then(|| std::process::Command::new("vcgencmd").arg("get_throttled").output().ok())??;
+    let ask = || program::command("vcgencmd").ok()?.arg("get_throttled").output().ok();
+    let output = root.is_live().then(ask)??;
     Some(String::from_utf8(output.stdout).ok()?.trim().strip_prefix("throttled=")?.to_owned())
 }

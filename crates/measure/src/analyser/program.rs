@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use ontick_undo::guardian::end_with_this_thread;
+use ontick_undo::program::find;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Analyser, Surroundings};
 use crate::avoid_cpu::AvoidCpu;
-use crate::load;
 
 const PROGRAM: &str = "sigrok-cli";
 /// The system's folders of programs, where sigrok-cli finds what it needs itself.
@@ -53,8 +53,10 @@ impl Recording {
         surroundings: &Surroundings,
         stop: &AtomicBool,
     ) -> Result<Self, String> {
-        let program = load::find_program(PROGRAM)
-            .ok_or_else(|| format!("{PROGRAM} is not installed (sudo apt install {PROGRAM})"))?;
+        let program = find(PROGRAM).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("{PROGRAM} is not installed (sudo apt install {PROGRAM})"),
+            _ => error.to_string(),
+        })?;
         let no_file = |error| format!("no file for its capture: {error} (set TMPDIR)");
         let (capture, messages) = (tempfile::tempfile().map_err(no_file)?, tempfile::tempfile().map_err(no_file)?);
         let mut command = Command::new(program);

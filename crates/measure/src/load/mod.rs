@@ -6,15 +6,15 @@ mod mix;
 mod pings;
 mod there;
 
-pub(crate) use there::find_program;
-
 use std::fmt;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use ontick_rt::cpus;
+use ontick_undo::program;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::Error;
@@ -161,6 +161,18 @@ impl Load {
         }
     }
 
+    /// The user's own command has the user's environment.
+    fn command(&self, name: &str) -> io::Result<Command> {
+        match self {
+            Load::Command(_) => {
+                let mut command = Command::new(there::find(name)?);
+                command.env("PATH", program::path());
+                Ok(command)
+            }
+            _ => program::command(name),
+        }
+    }
+
     /// Starts the load and waits until it is under way. It ends when the returned value is dropped.
     pub fn start(&self) -> Result<Running, Error> {
         let fail = |problem: String| Error::Load { name: self.to_string(), problem };
@@ -172,7 +184,7 @@ impl Load {
 
         let guard = guard::Guard::start(scratch.path());
         let guard = guard.map_err(|e| fail(format!("its guard could not be started: {e}")))?;
-        let mut load = Command::new(program);
+        let mut load = self.command(program).map_err(|e| fail(e.to_string()))?;
         load.args(arguments).current_dir(scratch.path());
         load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = guard.spawn(&mut load).map_err(|e| fail(format!("{program}: {e}")))?;

@@ -1,9 +1,16 @@
 //! Source 004's second load, pings from another host, where there is no other host: a network namespace of this machine
 //! stands for it.
 
+use ontick_undo::privilege::{missing, names};
+use rustix::thread::CapabilitySet;
+
+use super::there::is_there;
+
 /// Programs that it takes, and the packages of those that a small system may lack.
 const NEEDS: [(&str, &str); 4] =
     [("ip", "iproute2"), ("ping", "iputils-ping"), ("unshare", "util-linux"), ("nsenter", "util-linux")];
+/// To make a namespace and interfaces in it, and to send echo requests.
+const NEEDED: CapabilitySet = CapabilitySet::SYS_ADMIN.union(CapabilitySet::NET_ADMIN).union(CapabilitySet::NET_RAW);
 /// For the record.
 pub const ABOUT: &str =
     "pings every 10 ms from a second host, which is a network namespace of this machine (simulated)";
@@ -34,12 +41,12 @@ pub fn command(readers: usize) -> Vec<String> {
 }
 
 /// Why it cannot run here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PingsError {
-    /// Only root makes namespaces.
-    #[error("a second host in a network namespace needs root (sudo)")]
-    NotRoot,
+    /// It takes capabilities that this process does not have: which.
+    #[error("a second host in a network namespace needs {0} (run it with sudo)")]
+    Privilege(String),
     /// A program that is needed.
     #[error("{program} is not installed (package {package})")]
     NotInstalled {
@@ -52,12 +59,10 @@ pub enum PingsError {
 
 /// Whether it can run here.
 pub fn check() -> Result<(), PingsError> {
-    if !rustix::process::geteuid().is_root() {
-        return Err(PingsError::NotRoot);
+    let missing = missing(NEEDED);
+    if !missing.is_empty() {
+        return Err(PingsError::Privilege(names(missing)));
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = std::env::split_paths(&path).collect();
-    let is_there = |program: &str| folders.iter().any(|folder| folder.join(program).exists());
     match NEEDS.iter().find(|(program, _)| !is_there(program)) {
         Some((program, package)) => Err(PingsError::NotInstalled { program, package }),
         None => Ok(()),

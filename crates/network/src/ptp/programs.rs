@@ -13,8 +13,11 @@ use std::time::{Duration, Instant};
 use ontick_switch::apply::quoted::quoted;
 use ontick_switch::ports::{Tool, processes};
 use ontick_undo::guardian::end_with_this_thread;
+use ontick_undo::privilege::keep_only;
+use ontick_undo::program;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::CapabilitySet;
 
 use super::client::Client;
 use super::configuration::Node;
@@ -91,7 +94,7 @@ impl Linuxptp {
         let client = program.wait_for(socket, node.addressing(), node.interfaces.len())?;
         let mut programs = vec![program];
         if let Some((tool, file)) = phc2sys {
-            let mut command = Command::new(&tool.path);
+            let mut command = program::at(&tool.path);
             command.args(["-f", "/dev/stdin"]).args(node.phc2sys_options());
             to_this_process(&mut command, socket);
             // It has no socket of its own that is to be removed.
@@ -116,7 +119,7 @@ fn find(name: &'static str) -> Result<Tool, ProgramError> {
 }
 
 fn ptp4l_command(tool: &Tool, free_running: bool, socket: &Path) -> Command {
-    let mut command = Command::new(&tool.path);
+    let mut command = program::at(&tool.path);
     command.args(["-f", "/dev/stdin", "--free_running", if free_running { "1" } else { "0" }]);
     to_this_process(&mut command, socket);
     // Version 4 has a second socket, for questions alone; the one before does not know its option.
@@ -169,7 +172,7 @@ impl Program {
     ) -> Result<Self, ProgramError> {
         let failed = |why| ProgramError::Start { program: name, why };
         // Ctrl-C at the terminal is this process's.
-        command.env("LC_ALL", "C").process_group(0);
+        command.process_group(0);
         let (output, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
         command.stdin(Stdio::piped()).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
         let mut child = end_with_this_thread(&mut command).spawn().map_err(failed)?;
@@ -180,7 +183,11 @@ impl Program {
         let words = Arc::new(Mutex::new(VecDeque::new()));
         let reader = std::thread::spawn({
             let words = words.clone();
-            move || keep_last(BufReader::new(File::from(output)), &words)
+            // It only reads.
+            move || {
+                let _ = keep_only(CapabilitySet::empty());
+                keep_last(BufReader::new(File::from(output)), &words);
+            }
         });
         Ok(Self { name, child, words, reader: Some(reader), sockets })
     }

@@ -4,9 +4,10 @@
 //! shows the network namespace in which it was mounted, which need not be this one.
 
 use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use ontick_undo::program;
 use serde::Deserialize;
 
 use super::Act;
@@ -130,10 +131,8 @@ fn refused(what: String, error: &io::Error) -> Refused {
 fn run(argv: &[&str], input: &str) -> Result<String, Refused> {
     let what = || argv.join(" ");
     let command = || {
-        let mut child = Command::new(argv[0])
+        let mut child = program::command(argv[0])?
             .args(&argv[1..])
-            // Messages are looked for in English.
-            .env("LC_ALL", "C")
             .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

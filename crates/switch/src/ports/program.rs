@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+use ontick_undo::program;
 
 /// Where system programs are, also for users whose PATH leaves them out.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
@@ -14,16 +16,16 @@ const LONGEST: u64 = 64 << 10;
 
 /// Where a program is.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(SYSTEM.map(PathBuf::from));
-    folders.map(|folder| folder.join(name)).find(|file| rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok())
+    let beside = || SYSTEM.iter().map(|folder| Path::new(folder).join(name));
+    let may_run = |file: &PathBuf| rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    program::find(name).ok().or_else(|| beside().find(may_run))
 }
 
 /// What a program printed on both outputs; nothing where it does not start or does not end in time.
-pub(super) fn said(program: &Path, arguments: &[&str], at_most: Duration) -> Option<String> {
+pub(super) fn said(file: &Path, arguments: &[&str], at_most: Duration) -> Option<String> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).ok()?;
-    let mut command = Command::new(program);
-    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null());
+    let mut command = program::at(file);
+    command.args(arguments).stdin(Stdio::null());
     let mut child = command.stdout(writer.try_clone().ok()?).stderr(writer).spawn().ok()?;
     // Its ends of the pipe must be the only ones, or the reading would never end.
     drop(command);

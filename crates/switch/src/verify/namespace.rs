@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::apply::not_installed;
 use crate::apply::quoted::quoted;
+use ontick_undo::program;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 /// Queues in each direction of a virtual Ethernet port: one for each traffic class.
@@ -27,7 +28,7 @@ pub struct Namespace {
 #[non_exhaustive]
 pub enum NamespaceError {
     /// It takes a privilege that this process does not have.
-    #[error("{0} needs root (sudo)")]
+    #[error("{0} needs CAP_SYS_ADMIN (run it with sudo)")]
     Privilege(&'static str),
     /// The system failed.
     #[error("{what}: {why}")]
@@ -111,19 +112,15 @@ impl Namespace {
     }
 
     /// Runs a program inside, to its end, and gives what it printed.
-    pub fn run(&self, program: &str, arguments: &[&str]) -> Result<String, NamespaceError> {
-        let failed =
-            |why: String| NamespaceError::Command { command: format!("{program} {}", arguments.join(" ")), why };
-        let output = self.within(|| {
-            // Messages that somebody may read stay in one language.
-            Command::new(program).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output()
-        })?;
+    pub fn run(&self, name: &str, arguments: &[&str]) -> Result<String, NamespaceError> {
+        let failed = |why: String| NamespaceError::Command { command: format!("{name} {}", arguments.join(" ")), why };
+        let output = self.within(|| program::command(name)?.args(arguments).stdin(Stdio::null()).output())?;
         let output = output.map_err(|e| match e.kind() {
-            io::ErrorKind::NotFound => NamespaceError::Missing(not_installed(program)),
+            io::ErrorKind::NotFound => NamespaceError::Missing(not_installed(name)),
             _ => failed(e.to_string()),
         })?;
         if !output.status.success() {
-            return Err(failed(quoted(program, &String::from_utf8_lossy(&output.stderr))));
+            return Err(failed(quoted(name, &String::from_utf8_lossy(&output.stderr))));
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

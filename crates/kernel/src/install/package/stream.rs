@@ -46,9 +46,16 @@ fn through<E: From<PackageFault>>(
     take: &mut Take<E>,
 ) -> Result<(), E> {
     let failed = |why: String| PackageFault::Program { program, why };
-    let mut command = Command::new(program);
-    command.args(arguments).args(named).stdin(Stdio::from(input)).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|e| match e.kind() {
+    let start = |mut command: Command| {
+        command
+            .args(arguments)
+            .args(named)
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    };
+    let mut child = ontick_undo::program::command(program).and_then(start).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => PackageFault::NoProgram(program),
         _ => failed(format!("cannot be started: {e}")),
     })?;

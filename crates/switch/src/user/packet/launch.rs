@@ -3,6 +3,7 @@
 use std::io;
 use std::process::{Command, Stdio};
 
+use ontick_undo::program;
 use rustix::io::Errno;
 use serde_json::Value;
 
@@ -93,9 +94,8 @@ impl LaunchSender {
 /// Whether a discipline of the interface holds frames until their launch time on TAI.
 fn holds_frames(interface: &str) -> Result<(), LaunchError> {
     let failed = |why: String| LaunchError::Tc(interface.to_owned(), why);
-    let mut tc = Command::new("tc");
-    tc.args(["-j", "qdisc", "show", "dev", interface]).stdin(Stdio::null());
-    let output = tc.output().map_err(|error| match error.kind() {
+    let ask = |mut tc: Command| tc.args(["-j", "qdisc", "show", "dev", interface]).stdin(Stdio::null()).output();
+    let output = program::command("tc").and_then(ask).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => failed(not_installed("tc")),
         _ => failed(error.to_string()),
     })?;
