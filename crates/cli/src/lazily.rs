@@ -3,6 +3,8 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
+use crate::privileges::described;
+
 /// What is parsed for a command. Until `clap::Command::build`, or until the command is parsed, neither its text nor its
 /// options are declared.
 pub struct Lazily<T>(pub T);
@@ -23,7 +25,7 @@ impl<T: FromArgMatches> FromArgMatches for Lazily<T> {
 
 impl<T: Args> Args for Lazily<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(T::augment_args)
+        command.defer(|command| described(T::augment_args(command)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -33,7 +35,7 @@ impl<T: Args> Args for Lazily<T> {
 
 impl<T: Subcommand> Subcommand for Lazily<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(T::augment_subcommands)
+        command.defer(|command| described(T::augment_subcommands(command)))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {

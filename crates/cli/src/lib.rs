@@ -10,6 +10,7 @@ mod launch;
 mod lazily;
 #[cfg(test)]
 mod options;
+mod privileges;
 mod progress;
 mod stop;
 mod temporary_settings;

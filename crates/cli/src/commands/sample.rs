@@ -22,7 +22,7 @@ use self::chain::Chain;
 use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags, OutputFlags};
-use crate::terminal;
+use crate::{privileges, terminal};
 
 /// Take samples on time, at a rate or at edges of a line, and send each to sockets and files.
 #[derive(Args)]
@@ -85,6 +85,9 @@ impl Sample {
 
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(u64::MAX));
         let simulated = computed(&sources, &trigger);
+        if !self.measuring.needs_more() {
+            privileges::SAMPLE.settle()?;
+        }
         let (ring, chain) = Chain::start(&trigger, &sources, &sinks, placement.cpu)?;
         chain.addresses().for_each(|address| terminal::say(&format!("listening on {address}")));
         chain.notices().for_each(|notice| terminal::say(&format!("notice: {notice}")));

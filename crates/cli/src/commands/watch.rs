@@ -26,7 +26,7 @@ use ontick_watch::switches::SwitchWatch;
 use self::round_trips::RoundTripFlags;
 use super::switch::watched;
 use crate::failure::{Failure, Outcome};
-use crate::{flags, stop, terminal};
+use crate::{flags, privileges, stop, terminal};
 
 /// Watch the machine's timing all the time, at a small cost, and show it on a page.
 ///
@@ -110,6 +110,7 @@ impl Watch {
     pub fn run(self) -> Result<Outcome, Failure> {
         let options = self.options()?;
         let socket = self.listen.as_ref().map(|listen| self.bind(listen)).transpose()?;
+        privileges::WATCH.settle()?;
         let stop = stop::on_signal()?;
         if let Some(ns) = self.duration {
             let stop = stop.clone();

@@ -27,6 +27,11 @@ pub struct MeasuringFlags {
 }
 
 impl MeasuringFlags {
+    /// Whether it starts other programs or traces the kernel, for which a measurement by itself has no rights.
+    pub fn needs_more(&self) -> bool {
+        self.explain || *self.load() != Load::None
+    }
+
     /// What runs beside it; nothing unless asked for.
     pub fn load(&self) -> &Load {
         self.load.as_ref().unwrap_or(&Load::None)

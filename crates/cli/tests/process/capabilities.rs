@@ -1,17 +1,21 @@
-//! Commands as a normal user with the capabilities that SECURITY.md names, and with each of them missing.
+//! Commands as a normal user with the capabilities that docs/privileges.md names, and with each of them missing; and what
+//! long-running ones keep.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::process::{Command, Output, Stdio};
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::namespace::namespace;
-use crate::{has, ontick, stderr, stdout};
+use crate::network_time::cable;
+use crate::switch_user::bench;
+use crate::{Running, has, ontick, send, stderr, stdout, wait_until};
 
-/// As the page's table has them.
+/// What all timed commands do more with.
 const TIMED: [&str; 2] = ["CAP_SYS_NICE", "CAP_IPC_LOCK"];
-const FRAMES: [&str; 3] = ["CAP_SYS_NICE", "CAP_IPC_LOCK", "CAP_NET_RAW"];
 const NETWORK: &str = r#"
 station = [{ name = "a" }, { name = "b" }]
 switch = [{ name = "s" }]
@@ -70,13 +74,26 @@ fn refused(output: &Output) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-#[test]
-fn the_page_has_them() {
-    let page = include_str!("../../../../SECURITY.md");
-    let row = |commands: &str| page.lines().find(|line| line.starts_with('|') && line.contains(commands)).unwrap();
-    for (commands, needs) in [("`latency timer`", &TIMED[..]), ("`network talk`", &FRAMES)] {
-        let named: Vec<&str> = row(commands).split('`').filter(|word| word.starts_with("CAP_")).collect();
-        assert_eq!(named, needs, "{commands}");
+/// A row of the page's table.
+struct Row {
+    needs: Vec<&'static str>,
+    uses: Vec<&'static str>,
+    keeps: Vec<&'static str>,
+}
+
+impl Row {
+    fn of(command: &str) -> Self {
+        let page = include_str!("../../../../docs/privileges.md");
+        let is_of = |row: &&str| row.split('|').nth(1).is_some_and(|first| first.contains(&format!("`{command}`")));
+        let row = page.lines().find(is_of).unwrap_or_else(|| panic!("{command} has no row"));
+        let cell = |nth: usize| -> Vec<&'static str> {
+            row.split('|').nth(nth).unwrap().split('`').filter(|word| word.starts_with("CAP_")).collect()
+        };
+        Self { needs: cell(2), uses: cell(3), keeps: cell(4) }
+    }
+
+    fn all(&self) -> Vec<&'static str> {
+        [&self.needs[..], &self.uses].concat()
     }
 }
 
@@ -110,10 +127,13 @@ fn a_talker_of_frames_is_refused_without_raw_sockets_only() {
     fs::set_permissions(file("plan.json"), fs::Permissions::from_mode(0o644)).unwrap();
     let words = ["network", "talk", "network.toml", "plan.json", "--station", "a", "--interface", "a0", "--count", "5"];
     let talk = |capabilities: &[&str]| here.within(|| place.command(capabilities, &words).output()).unwrap().unwrap();
-    let talked = talk(&FRAMES);
+    let row = Row::of("network talk");
+    assert_eq!(row.needs, ["CAP_NET_RAW"]);
+    let frames = row.all();
+    let talked = talk(&frames);
     let said = stdout(&talked) + &stderr(&talked);
     assert!(talked.status.success() && !said.contains("CAP_") && !said.contains("memory lock:"), "{said}");
-    for (missing, rest) in without_each(&FRAMES) {
+    for (missing, rest) in without_each(&frames) {
         let talked = talk(&rest);
         match missing {
             "CAP_NET_RAW" => {
@@ -123,4 +143,169 @@ fn a_talker_of_frames_is_refused_without_raw_sockets_only() {
             _ => assert!(talked.status.success(), "without {missing}: {}", stderr(&talked)),
         }
     }
+}
+
+/// Refused before anything is done, in one sentence with the name of what is missing and how to give it.
+fn refused_for(output: &Output, missing: &str) {
+    let said = stderr(output);
+    assert_eq!(output.status.code(), Some(2), "without {missing}: {}{said}", stdout(output));
+    assert!(said.contains(&format!(" lacks {missing}: run it with sudo, or give it that by Ambient")), "{said}");
+    assert_eq!(said.trim().lines().count(), 1, "{said}");
+}
+
+#[test]
+fn a_command_names_what_it_lacks_and_how_to_give_it() {
+    let Some(place) = Place::new() else { return };
+    for (row, words) in [
+        ("switch run", &["switch", "run", "no.toml"][..]),
+        ("switch apply", &["switch", "apply", "no.toml"]),
+        ("network apply", &["network", "apply", "no.toml", "no.json"]),
+        ("switch revert", &["switch", "revert", "no"]),
+        ("network revert", &["network", "revert", "no.toml"]),
+        ("switch netconf", &["switch", "netconf", "no"]),
+        ("switch demo", &["switch", "demo"]),
+        ("switch calibrate", &["switch", "calibrate"]),
+        ("network time run", &["network", "time", "run", "no.toml", "--node", "a"]),
+        ("network time run --free-running", &["network", "time", "run", "no.toml", "--node", "a", "--free-running"]),
+    ] {
+        for (missing, rest) in without_each(&Row::of(row).needs) {
+            refused_for(&place.run(&rest, words), missing);
+        }
+        refused_for(&place.run(&[], words), &Row::of(row).needs.join(", "));
+    }
+    // Nobody but root writes /proc/sys, whatever the capabilities.
+    let tune = place.run(&["CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE"], &["tune", "apply"]);
+    assert_eq!(tune.status.code(), Some(2));
+    assert!(stderr(&tune).contains("only root may change"), "{}", stderr(&tune));
+}
+
+/// The lists of /proc/PID/task/TID/status, of each thread.
+fn threads(pid: u32, list: &str) -> Vec<(String, u64)> {
+    let folders = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let read = |folder: fs::DirEntry| {
+        // One that ended meanwhile has none.
+        let text = fs::read_to_string(folder.path().join("status")).ok()?;
+        let field =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim);
+        Some((field("Name")?.to_owned(), u64::from_str_radix(field(list)?, 16).ok()?))
+    };
+    folders.filter_map(read).collect()
+}
+
+/// Waits until every thread of a process has the row's capabilities and no others, as far as this process has them.
+fn has_settled(pid: u32, command: &str) {
+    let keeps = Row::of(command).keeps;
+    let named = |name: &str| rustix::thread::CapabilitySet::from_name(name.trim_start_matches("CAP_")).unwrap();
+    let kept = keeps.iter().fold(rustix::thread::CapabilitySet::empty(), |all, name| all | named(name)).bits();
+    for list in ["CapEff", "CapPrm", "CapBnd"] {
+        let own = threads(std::process::id(), list)[0].1;
+        let mut found = Vec::new();
+        wait_until(&format!("{command} to keep {keeps:?} in {list}"), || {
+            found = threads(pid, list);
+            let fits = |(name, set): &(String, u64)| match name.as_str() {
+                // The thread that carries frames. Its bounding set is as that of the process where that was narrowed first.
+                "ontick-switch" if list != "CapBnd" => *set == own & rustix::thread::CapabilitySet::IPC_LOCK.bits(),
+                _ => *set == own & kept,
+            };
+            !found.is_empty() && found.iter().all(fits)
+        });
+    }
+    assert!(threads(pid, "CapInh").iter().chain(&threads(pid, "CapAmb")).all(|(_, set)| *set == 0));
+    assert!(threads(pid, "NoNewPrivs").iter().all(|(_, set)| *set == 1));
+}
+
+#[test]
+fn a_long_running_command_keeps_what_the_page_says() {
+    let Some(place) = Place::new() else { return };
+    let state = place.0.path().join("state").display().to_string();
+    for (row, words) in [
+        ("sample", &["sample", "--rate", "100Hz", "--source", "wave:ramp", "--to", "tcp:127.0.0.1:0"][..]),
+        ("watch", &["watch", "--state", &state, "--listen", "127.0.0.1:0", "--every", "1s"]),
+    ] {
+        let mut command = ontick(words);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = Running(command.spawn().unwrap());
+        has_settled(child.0.id(), row);
+        // It gives up rights before it is ready to be ended.
+        wait_until("a handler of SIGINT", || threads(child.0.id(), "SigCgt").iter().all(|(_, caught)| caught & 2 != 0));
+        send(child.0.id(), Signal::INT);
+        assert!(child.0.wait().unwrap().code().is_some(), "{row} was killed");
+    }
+}
+
+#[test]
+fn a_switch_keeps_what_the_page_says_and_reverts_with_it() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    for plane in ["user", "kernel"] {
+        let mut command = bench.command(&["run", &bench.file(), "--plane", plane]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = Running(bench.here.within(|| command.spawn()).unwrap().unwrap());
+        let began = BufReader::new(child.0.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let said = began.take_while(|line| !line.contains("Ctrl-C ends it")).collect::<Vec<_>>().join("\n");
+        if child.0.try_wait().unwrap().is_some() {
+            ontick_skip::skipped!("{said}");
+            continue;
+        }
+        has_settled(child.0.id(), "switch run");
+        assert_ne!(bench.settings(), before, "{plane}");
+        send(child.0.id(), Signal::INT);
+        assert!(child.0.wait().unwrap().success(), "{plane}");
+        assert_eq!(bench.settings(), before, "{plane}");
+    }
+}
+
+#[test]
+fn the_networks_time_is_watched_without_any_capability() {
+    let Some(cable) = cable(crate::network_time::NETWORK) else { return };
+    let mut node = cable.start("a", "network.toml");
+    node.event("grandmaster");
+    has_settled(node.child.0.id(), "network time run");
+    let (_, status) = node.end();
+    assert_eq!(status, Some(0));
+    wait_until("its program to end", || cable.programs().is_empty());
+}
+
+#[test]
+fn a_switch_is_set_up_and_taken_away_by_a_user_with_the_capabilities_alone() {
+    let Some(place) = Place::new() else { return };
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let file = place.0.path().join("cell.toml");
+    fs::copy(bench.file(), &file).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    let home = place.0.path().join("state");
+    fs::create_dir(&home).unwrap();
+    chown(&home, Some(65_534), Some(65_534)).unwrap();
+    let (file, home) = (file.display().to_string(), home.display().to_string());
+    let by = |row: &Row, words: &[&str]| {
+        let words = [&["switch"], words, &["--state", &home]].concat();
+        bench.here.within(|| place.run(&row.needs, &words)).unwrap()
+    };
+    let applied = by(&Row::of("switch apply"), &["apply", &file]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    assert_ne!(bench.settings(), before);
+    let reverted = by(&Row::of("switch revert"), &["revert", "cell"]);
+    assert!(reverted.status.success(), "{}{}", stdout(&reverted), stderr(&reverted));
+    assert_eq!(bench.settings(), before);
+}
+
+#[test]
+fn the_networks_time_is_kept_by_a_user_with_the_capabilities_alone() {
+    let Some(place) = Place::new() else { return };
+    if !has("ptp4l") {
+        return;
+    }
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    here.join("porta", &far, "portb").unwrap();
+    fs::write(place.0.path().join("network.toml"), crate::network_time::NETWORK).unwrap();
+    fs::set_permissions(place.0.path().join("network.toml"), fs::Permissions::from_mode(0o644)).unwrap();
+    fs::create_dir(place.0.path().join("sockets")).unwrap();
+    chown(place.0.path().join("sockets"), Some(65_534), Some(65_534)).unwrap();
+    let words = ["network", "time", "run", "network.toml", "--node", "a", "--free-running", "--sockets", "sockets"];
+    let words = [&words[..], &["--duration", "4s"]].concat();
+    let row = Row::of("network time run --free-running");
+    let run = here.within(|| place.run(&row.needs, &words)).unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}{}", stdout(&run), stderr(&run));
+    assert!(stdout(&run).contains("grandmaster"), "{}", stdout(&run));
 }

@@ -13,6 +13,8 @@ use ontick_rt::cpus::claim::{Claim, ClaimError, Occupancy, claim};
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
 use ontick_rt::{cpus, watchdog};
+use ontick_undo::privilege::keep_only;
+use rustix::thread::CapabilitySet;
 
 use super::core::{Channels, Command, Core, Discarded, PortConfig, Stall};
 use super::counters::Counters;
@@ -25,6 +27,8 @@ use ontick_tsn::model::Switch;
 
 /// A core that shows no sign of life for so long is not trusted with its CPU any more.
 const SILENT: Duration = Duration::from_secs(2);
+/// All that the core's thread keeps once it is set up: what it allocates at its end is locked, too.
+const CORE_KEEPS: CapabilitySet = CapabilitySet::IPC_LOCK;
 /// Commands, and things given back, that may be on their way.
 const COMMANDS: usize = 64;
 /// Stalls that may wait to be asked for.
@@ -159,6 +163,8 @@ impl<P: Port + Send + 'static> Running<P> {
                 let refused: Vec<String> = held.refused().iter().map(ToString::to_string).collect();
                 let counters: Vec<Arc<Counters>> = inner.iter().map(|inner| inner.counters.clone()).collect();
                 let mut cores: Vec<_> = inner.into_iter().zip(&counters).map(|(inner, of)| inner.core(of)).collect();
+                // What reads the frames of whoever sends some needs no right over the network. Who cannot give any up has none.
+                let _ = keep_only(CORE_KEEPS);
                 let _ = ready.send((current_tid(), refused, rests.is_some(), held.cpu()));
                 Core::run(&mut cores, &stop, |cores| {
                     let Some(rests) = &mut rests else { return };

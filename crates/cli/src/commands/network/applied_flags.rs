@@ -26,6 +26,7 @@ pub struct AppliedFlags {
 impl AppliedFlags {
     /// Those of the network of which something is set up on this machine, in the order of its file.
     pub fn find(&self) -> Result<Vec<(Node, SwitchDir, Journal)>, Failure> {
+        self.state.check()?;
         self.nodes.applied(&self.network.read(self.file.as_ref())?, &self.state)
     }
 }

@@ -18,11 +18,11 @@ use super::planned::PlannedFlags;
 use super::station_flags;
 use crate::commands::switch::daemon::RestFlags;
 use crate::commands::switch::plan::setup;
-use crate::commands::switch::target_flags::{StateFlag, needs_root};
+use crate::commands::switch::target_flags::StateFlag;
 use crate::commands::switch::together::{Applied, Decided, Together};
 use crate::commands::switch::{background, file};
 use crate::failure::{Failure, Outcome};
-use crate::{flags, terminal};
+use crate::{flags, privileges, terminal};
 
 /// Set up the switches of a network that this machine is, all of them or none.
 ///
@@ -57,7 +57,7 @@ pub struct Apply {
 impl Apply {
     pub fn run(self) -> Result<Outcome, Failure> {
         if !self.dry_run {
-            needs_root("network apply")?;
+            privileges::SWITCH_APPLY.require("network apply")?;
         }
         let target = self.planned.timing()?.target;
         let Planned { network, schedule, .. } = self.planned.read_for_node()?;

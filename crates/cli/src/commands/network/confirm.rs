@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::applied_flags::AppliedFlags;
-use crate::commands::switch::target_flags::{lock, needs_root};
+use crate::commands::switch::target_flags::lock;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -19,7 +19,6 @@ pub struct Confirm {
 
 impl Confirm {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("network confirm")?;
         let applied = self.applied.find()?;
         // One lock is for all switches: either the guardian has them already, or they stay.
         let _lock = applied.first().map(|(_, folder, _)| lock(folder)).transpose()?;

@@ -5,10 +5,10 @@ use ontick_switch::apply::{Live, Reverted, SwitchDir, revert};
 use serde::Serialize;
 
 use super::applied_flags::AppliedFlags;
-use crate::commands::switch::target_flags::{lock, needs_root};
+use crate::commands::switch::target_flags::lock;
 use crate::commands::switch::{release, revert as of_switch};
 use crate::failure::{Failure, Outcome};
-use crate::terminal;
+use crate::{privileges, terminal};
 
 /// Remove the switches of a network from this machine and restore everything as it was before.
 ///
@@ -34,7 +34,7 @@ struct Shown {
 
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("network revert")?;
+        privileges::SWITCH_CHANGE.require("network revert")?;
         let applied = self.applied.find()?;
         let folders: Vec<&SwitchDir> = applied.iter().rev().map(|(_, folder, _)| folder).collect();
         let reverted = self.take_away(&folders)?;

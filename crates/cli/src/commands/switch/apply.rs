@@ -10,10 +10,10 @@ use ontick_units::exact;
 use super::daemon::RestFlags;
 use super::guardian;
 use super::measured::CalibrationFlag;
-use super::target_flags::{self, FileFlags, lock, needs_root, not_applied};
+use super::target_flags::{self, FileFlags, lock, not_applied};
 use super::{background, file, gates};
 use crate::failure::{Failure, Outcome};
-use crate::{flags, terminal};
+use crate::{flags, privileges, terminal};
 
 /// Set up a switch, in the kernel or as a process; the previous state is saved, and `ontick switch revert` restores it.
 ///
@@ -38,7 +38,7 @@ pub struct Apply {
 
 impl Apply {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("switch apply")?;
+        privileges::SWITCH_APPLY.require("switch apply")?;
         let switch = self.file.read()?;
         let measured = self.calibration.read()?;
         let folder = self.file.state.folder(&switch.name)?;

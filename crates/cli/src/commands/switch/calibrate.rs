@@ -12,7 +12,7 @@ use ontick_tsn::model::Guard;
 use ontick_units::exact;
 
 use crate::failure::{Failure, Outcome};
-use crate::{flags, stop, terminal};
+use crate::{flags, privileges, stop, terminal};
 
 /// Measure the timing of a data plane on this machine: hand-over, its spread, spacing and forwarding.
 ///
@@ -72,6 +72,7 @@ impl Calibrate {
         if let Some(out) = &self.out {
             store::check_writable(out)?;
         }
+        privileges::NAMESPACES.require("switch calibrate")?;
         let carrier = match self.plane {
             PlaneName::User => Carrier::User(place(&source_004_test::switch(1_000_000, Guard::None), self.cpu)),
             PlaneName::Kernel => Carrier::Kernel,

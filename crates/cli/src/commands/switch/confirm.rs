@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::target_flags::{NameFlags, lock, needs_root};
+use super::target_flags::{NameFlags, lock};
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
@@ -18,7 +18,7 @@ pub struct Confirm {
 
 impl Confirm {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("switch confirm")?;
+        self.name.state.check()?;
         let folder = self.name.folder()?;
         // Either the guardian has it already, or it stays.
         let stays = match &folder {

@@ -11,7 +11,7 @@ use ontick_units::exact;
 
 use super::proving::{Asked, ProvingFlags};
 use crate::failure::{Failure, Outcome};
-use crate::flags;
+use crate::{flags, privileges};
 
 /// Run source 004's test in one command, without hardware: two senders, a switch with gates, two receivers.
 ///
@@ -64,6 +64,7 @@ impl Demo {
                 exact(red_ns)
             )));
         }
+        privileges::NAMESPACES.require("switch demo")?;
         self.proving.prove(Asked {
             measurement: "switch demo",
             switch: source_004_test::switch(self.cycle, self.guard_band),

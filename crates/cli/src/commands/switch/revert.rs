@@ -6,10 +6,10 @@ use clap::Args;
 use ontick_switch::apply::{Live, Reverted, SwitchDir, Watcher, revert};
 use ontick_undo::Undone;
 
-use super::target_flags::{NameFlags, lock, needs_root};
+use super::target_flags::{NameFlags, lock};
 use super::{file, guardian, release};
 use crate::failure::{Failure, Outcome};
-use crate::{temporary_settings, terminal};
+use crate::{privileges, temporary_settings, terminal};
 
 /// Who kept the switch notices ten times a second that it is gone.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -33,7 +33,7 @@ pub struct Revert {
 
 impl Revert {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("switch revert")?;
+        privileges::SWITCH_CHANGE.require("switch revert")?;
         if !self.guard.is_empty() {
             let folders = self.guard.iter().map(|name| self.name.state.folder(name)).collect::<Result<Vec<_>, _>>()?;
             return guardian::guard(&folders);

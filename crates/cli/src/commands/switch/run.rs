@@ -14,10 +14,10 @@ use super::daemon::Served;
 use super::guardian;
 use super::measured::{CalibrationFlag, Measured};
 use super::synchronised::Synchronised;
-use super::target_flags::{self, FileFlags, PlaneFlag, StateFlag, lock, needs_root, not_applied, standing};
+use super::target_flags::{self, FileFlags, PlaneFlag, StateFlag, lock, not_applied, standing};
 use super::{background, daemon, file, revert as reverting};
 use crate::failure::{Failure, Outcome};
-use crate::stop;
+use crate::{privileges, stop};
 
 /// Set up a switch and keep it correct until Ctrl-C or SIGTERM, then remove it.
 ///
@@ -60,7 +60,7 @@ struct Standing {
 
 impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("switch run")?;
+        privileges::SWITCH_RUN.require("switch run")?;
         let wanted = self.wanted()?;
         let measured = self.calibration.read()?;
         let stop = stop::on_signal()?;
@@ -77,6 +77,8 @@ impl Run {
         if let Some(first) = standing.first().filter(|_| self.background) {
             background::settle(&first.served.folder)?;
         }
+        // The guardian has been started. The core, which reads the frames of whoever sends some, is a thread of what is left.
+        privileges::SWITCH_RUN.settle()?;
         let _synchronised = Synchronised::watch();
         let served: Vec<&Served> = standing.iter().map(|one| &one.served).collect();
         let kept = match served.as_slice() {

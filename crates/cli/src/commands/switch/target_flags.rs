@@ -76,6 +76,13 @@ impl StateFlag {
         Ok(SwitchDir::of(name, self.state.as_deref())?)
     }
 
+    /// Refuses who may not see which switches there are: they belong to who set them up.
+    pub fn check(&self) -> Result<(), Failure> {
+        SwitchDir::readable(self.state.as_deref()).map_err(|error| {
+            Failure::new(format!("the switches of this machine are another user's ({error}): run it with sudo"))
+        })
+    }
+
     /// As it is handed on to an ontick that this one starts.
     pub fn words(&self) -> Vec<String> {
         self.state.iter().flat_map(|folder| ["--state".into(), folder.display().to_string()]).collect()
@@ -102,16 +109,6 @@ impl NameFlags {
             [] => Ok(None),
             [name] => self.state.folder(name).map(Some),
             _ => Err(Failure::new(format!("several switches are set up ({}): name one", names.join(", ")))),
-        }
-    }
-}
-
-/// Only root may change a machine's network.
-pub fn needs_root(command: &str) -> Result<(), Failure> {
-    match rustix::process::geteuid().is_root() {
-        true => Ok(()),
-        false => {
-            Err(Failure::new(format!("only root may change this machine's network: run it as sudo ontick {command}")))
         }
     }
 }

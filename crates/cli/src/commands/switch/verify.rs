@@ -11,6 +11,7 @@ use super::file;
 use super::proving::{Asked, ProvingFlags};
 use super::target_flags::StateFlag;
 use crate::failure::{Failure, Outcome};
+use crate::privileges;
 
 /// Send numbered flows of every class through a switch and check their arrivals against its gates.
 ///
@@ -60,6 +61,9 @@ impl Verify {
         // A switch with another kind of name is none of ontick's.
         let folder = self.state.folder(&switch.name).ok();
         let outside = self.send.zip(self.receive).map(|(send, receive)| Carrier::Outside { send, receive, folder });
+        if outside.is_none() {
+            privileges::NAMESPACES.require("switch verify")?;
+        }
         let (classes, offered) = (Vec::new(), self.rate);
         self.proving.prove(Asked { measurement: "switch verify", switch, ports, classes, offered, outside })
     }

@@ -19,7 +19,7 @@ use ontick_units::show;
 use super::{Prove, drawn};
 use crate::commands::network::proven;
 use crate::failure::Failure;
-use crate::{stop, terminal};
+use crate::{privileges, stop, terminal};
 
 impl Prove {
     pub(super) fn run_in_namespaces(&self) -> Result<Run, Failure> {
@@ -33,11 +33,7 @@ impl Prove {
                 timing.target.name
             )));
         }
-        if !rustix::process::geteuid().is_root() {
-            return Err(Failure::new(
-                "network namespaces and raw frames need root: run it with sudo, or leave out --in namespaces",
-            ));
-        }
+        privileges::NAMESPACES.require("network prove --in namespaces")?;
         let stop = stop::on_signal()?;
         let go_on = || !stop.load(Relaxed);
         let planned = traced(self.planned.read(&timing, &go_on)?);

@@ -10,9 +10,9 @@ use ontick_network::ptp::{ClientError, Linuxptp, Node, Observation, SocketDir, S
 use super::node_flag::NodeFlag;
 use super::on_loss::OnLoss;
 use super::shown::{Form, Shown};
-use crate::commands::switch::target_flags::{StateFlag, needs_root};
+use crate::commands::switch::target_flags::StateFlag;
 use crate::failure::{Failure, Outcome};
-use crate::{flags, stop, terminal};
+use crate::{flags, privileges, stop, terminal};
 
 /// Between two lines.
 const LINE: Duration = Duration::from_secs(1);
@@ -67,7 +67,8 @@ struct Observer {
 
 impl Run {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("network time run")?;
+        let privileges = if self.free_running { privileges::NETWORK_TIME_FREE } else { privileges::NETWORK_TIME };
+        privileges.require("network time run")?;
         let node = self.node.find()?;
         let stamping = self.node.stamping_here(&node)?;
         if !self.free_running {
@@ -77,6 +78,7 @@ impl Run {
         let on_loss = OnLoss::new(&node, self.state.state.as_deref())?;
         let stop = stop::on_signal()?;
         let mut linuxptp = Linuxptp::start(&node, &stamping, self.free_running, &socket)?;
+        privileges.settle()?;
         terminal::say(&self.head(&node, &stamping));
         let began = Instant::now();
         let watch = Watch::new(&node, self.free_running, 0);

@@ -13,8 +13,9 @@ use ontick_switch::apply::{Journal, Session as Presence, StartupFile};
 use ontick_tsn::netconf::framing::{Decoder, Framing, FramingError, encode};
 use ontick_tsn::netconf::{Hello, Reply, Rpc, RpcError, Tag, hello, read};
 
-use super::target_flags::{NameFlags, lock, needs_root};
+use super::target_flags::{NameFlags, lock};
 use crate::failure::{Failure, Outcome};
+use crate::privileges;
 use session::{Next, Session};
 
 /// What there is beside the base protocol.
@@ -46,7 +47,7 @@ pub struct Netconf {
 
 impl Netconf {
     pub fn run(self) -> Result<Outcome, Failure> {
-        needs_root("switch netconf")?;
+        privileges::SWITCH_CHANGE.require("switch netconf")?;
         let folder = self.name.folder()?;
         if let (Some(number), Some(folder)) = (self.guard, &folder) {
             return confirmed::guard(folder, number);

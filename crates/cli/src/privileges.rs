@@ -1,0 +1,116 @@
+//! Which capabilities (capabilities(7)) commands need, use and keep: the one list of them. `--help` and
+//! `docs/privileges.md` say the same, and a test compares them.
+
+mod list;
+#[cfg(test)]
+mod page;
+
+use clap::Command;
+use ontick_undo::privilege::{hand_down, keep_only, missing, names};
+use rustix::thread::CapabilitySet;
+
+pub use list::*;
+
+use crate::failure::Failure;
+
+/// What commands need of a machine's privileges.
+pub struct Privileges {
+    /// As they are typed, without `ontick`.
+    commands: &'static [&'static str],
+    /// They are refused without these.
+    needs: CapabilitySet,
+    /// With these they do more; without one they go on, and say what was refused.
+    uses: CapabilitySet,
+    /// Why no capability is enough: the kernel, or the owner of files, asks for the user root.
+    root: Option<&'static str>,
+    /// What a long-running process gives up once it is set up: all but this.
+    keeps: Option<Kept>,
+}
+
+/// What is kept until the process ends.
+struct Kept {
+    capabilities: CapabilitySet,
+    /// What for.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the page has it"))]
+    why: &'static str,
+}
+
+impl Privileges {
+    /// Refuses a command that lacks one, and lets the programs that it starts have what it has.
+    pub fn require(&self, command: &str) -> Result<(), Failure> {
+        let missing = missing(self.needs);
+        if !missing.is_empty() {
+            let names = names(missing);
+            return Err(Failure::new(format!(
+                "`ontick {command}` lacks {names}: run it with sudo, or give it that by AmbientCapabilities= of a \
+                 service, setpriv(1) or setcap(8)"
+            )));
+        }
+        Ok(hand_down(self.needs | self.uses)?)
+    }
+
+    /// Gives up, for good, what is not kept. Threads that run already do not; so it is called before they are started.
+    pub fn settle(&self) -> Result<(), Failure> {
+        match &self.keeps {
+            Some(kept) => Ok(keep_only(kept.capabilities)?),
+            None => Ok(()),
+        }
+    }
+
+    /// In words, for the help.
+    fn clauses(&self) -> String {
+        let mut clauses = Vec::new();
+        match self.root {
+            Some(_) => clauses.push("the user root".to_owned()),
+            None if self.needs.is_empty() => clauses.push("no capability".to_owned()),
+            None => clauses.push(names(self.needs)),
+        }
+        if !self.uses.is_empty() {
+            clauses.push(format!("with {} it does more", names(self.uses)));
+        }
+        if let Some(kept) = &self.keeps {
+            clauses.push(format!("once set up it keeps {}", or_none(kept.capabilities)));
+        }
+        clauses.join("; ")
+    }
+}
+
+fn or_none(set: CapabilitySet) -> String {
+    if set.is_empty() { "none".into() } else { names(set) }
+}
+
+/// A command with all below it, with what each needs at the end of its help.
+pub fn described(command: Command) -> Command {
+    let path = command.get_name().to_owned();
+    described_at(command, &path)
+}
+
+fn described_at(command: Command, path: &str) -> Command {
+    let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
+    let sentences = sentences(path);
+    if !below.is_empty() || sentences.is_empty() {
+        let describe = |command: Command, name| {
+            let path = format!("{path} {name}");
+            command.mut_subcommand(name, move |below| described_at(below, &path))
+        };
+        return below.into_iter().fold(command, describe);
+    }
+    let before = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    command.after_help(format!("{before}{sentences}"))
+}
+
+/// What a command needs, and what with which option; nothing for one that has no row.
+fn sentences(path: &str) -> String {
+    let row = |all: &'static Privileges| all.commands.iter().map(move |command| (*command, all));
+    let of_this = ALL.into_iter().flat_map(row).filter_map(|(command, of)| {
+        let (words, option) =
+            command.split_once(" --").map_or((command, None), |(words, option)| (words, Some(option)));
+        let meant = path == words || path.strip_prefix(words).is_some_and(|rest| rest.starts_with(' '));
+        meant.then(|| match option {
+            Some(option) => format!("With --{option}: {}.", of.clauses()),
+            None => format!("Needs {}.", of.clauses()),
+        })
+    });
+    let sentences: Vec<String> = of_this.collect();
+    if sentences.is_empty() { String::new() } else { format!("{} See docs/privileges.md.", sentences.join(" ")) }
+}

@@ -1,0 +1,173 @@
+//! The list.
+
+use rustix::thread::CapabilitySet as Set;
+
+use super::{Kept, Privileges};
+
+const NONE: Set = Set::empty();
+/// Any real-time policy, and memory that stays where it is.
+const TIMED: Set = Set::SYS_NICE.union(Set::IPC_LOCK);
+/// Ports, bridges, disciplines; and frames as they are.
+const NETWORK: Set = Set::NET_ADMIN.union(Set::NET_RAW);
+/// Files in folders of the user who called sudo.
+const FILES: Set = Set::CHOWN.union(Set::DAC_OVERRIDE).union(Set::FOWNER);
+/// What a switch is set up with beside them: a trial in a network namespace, `modprobe br_netfilter`, XDP.
+const SETTING_UP: Set = Set::SYS_ADMIN.union(Set::SYS_MODULE).union(Set::BPF);
+
+/// Measurements.
+pub const MEASURING: Privileges = Privileges {
+    commands: &["latency", "prove", "pulse", "link", "gpio watch"],
+    needs: NONE,
+    uses: TIMED,
+    root: None,
+    keeps: None,
+};
+
+/// Samples.
+pub const SAMPLE: Privileges = Privileges {
+    commands: &["sample"],
+    needs: NONE,
+    uses: TIMED.union(Set::BPF).union(Set::PERFMON).union(Set::NET_BIND_SERVICE),
+    root: None,
+    keeps: Some(Kept {
+        capabilities: TIMED.union(Set::BPF).union(Set::PERFMON).union(Set::NET_BIND_SERVICE).union(FILES),
+        why: "a listener may have a port below 1024; the timed thread sets itself up last, and counts who wants its CPU; the memory stays locked; sinks and the record \
+              write files of the user who called sudo. With `--load` or `--explain` it keeps all",
+    }),
+};
+
+/// The watch.
+pub const WATCH: Privileges = Privileges {
+    commands: &["watch"],
+    needs: NONE,
+    uses: TIMED.union(NETWORK),
+    root: None,
+    keeps: Some(Kept {
+        capabilities: TIMED.union(NETWORK).union(FILES),
+        why: "a thread for each block of measurements takes its policy anew, `--roundtrip` opens its socket anew, with \
+              `busy-poll` too, and `--state` may name a folder of the user who called sudo",
+    }),
+};
+
+/// Frames of a station.
+pub const FRAMES: Privileges = Privileges {
+    commands: &["network talk", "network listen", "latency roundtrip --interface"],
+    needs: Set::NET_RAW,
+    uses: TIMED,
+    root: None,
+    keeps: None,
+};
+
+/// A switch at work.
+pub const SWITCH_RUN: Privileges = Privileges {
+    commands: &["switch run"],
+    needs: NETWORK,
+    uses: TIMED.union(SETTING_UP),
+    root: None,
+    keeps: Some(Kept {
+        capabilities: NETWORK.union(TIMED).union(Set::BPF).union(FILES),
+        why: "ports that return are set up again, with XDP too, and all is reverted at the end; the core takes its policy and \
+              locks its memory; `--metrics` may name a file of another user, and so may Open vSwitch its socket. The thread that carries frames (`ontick-switch`) keeps `CAP_IPC_LOCK` alone",
+    }),
+};
+
+/// A switch that is set up.
+pub const SWITCH_APPLY: Privileges = Privileges {
+    commands: &["switch apply", "network apply"],
+    needs: NETWORK,
+    uses: TIMED.union(SETTING_UP),
+    root: None,
+    keeps: None,
+};
+
+/// A switch that is changed or taken away.
+pub const SWITCH_CHANGE: Privileges = Privileges {
+    commands: &["switch revert", "network revert", "switch netconf"],
+    needs: Set::NET_ADMIN,
+    uses: NONE,
+    root: None,
+    keeps: None,
+};
+
+/// Switches and networks in namespaces of this machine.
+pub const NAMESPACES: Privileges = Privileges {
+    commands: &["switch demo", "switch verify", "switch calibrate", "network prove --in namespaces"],
+    needs: NETWORK.union(Set::SYS_ADMIN),
+    uses: TIMED.union(Set::BPF),
+    root: None,
+    keeps: None,
+};
+
+/// The network's time, with clocks set.
+pub const NETWORK_TIME: Privileges = Privileges {
+    commands: &["network time run"],
+    needs: NETWORK.union(Set::NET_BIND_SERVICE).union(Set::SYS_TIME),
+    uses: NONE,
+    root: None,
+    keeps: Some(Kept { capabilities: NONE, why: "ptp4l and phc2sys have them; ontick reads ptp4l's answers" }),
+};
+
+/// The network's time, only measured.
+pub const NETWORK_TIME_FREE: Privileges = Privileges {
+    commands: &["network time run --free-running"],
+    needs: NETWORK.union(Set::NET_BIND_SERVICE),
+    uses: NONE,
+    root: None,
+    keeps: Some(Kept { capabilities: NONE, why: "as above" }),
+};
+
+/// Any program, on time.
+pub const RUN: Privileges = Privileges {
+    commands: &["run"],
+    needs: NONE,
+    uses: Set::SYS_NICE.union(Set::SYS_RESOURCE).union(Set::SETUID).union(Set::SETGID),
+    root: None,
+    keeps: None,
+};
+
+/// Settings of the machine.
+pub const SETTINGS: Privileges = Privileges {
+    commands: &["tune apply", "tune revert", "tune search", "run --isolate", "prove --tune"],
+    needs: NONE,
+    uses: NONE,
+    root: Some(
+        "the kernel lets the user root alone write `/proc/sys` (test_perm in fs/proc/proc_sysctl.c), whatever its capabilities",
+    ),
+    keeps: None,
+};
+
+/// Kernels.
+pub const KERNELS: Privileges = Privileges {
+    commands: &["kernel install", "kernel keep", "kernel rollback", "tune apply --boot"],
+    needs: NONE,
+    uses: NONE,
+    root: Some("boot files, modules and `/var/lib/ontick` are root's"),
+    keeps: None,
+};
+
+/// The kernel's trace.
+pub const TRACING: Privileges = Privileges {
+    commands: &["inspect"],
+    needs: NONE,
+    uses: NONE,
+    root: Some("the kernel's trace file system is root's, as it is for `--explain`; without it they say less, and why"),
+    keeps: None,
+};
+
+/// All of them, as the page shows them.
+pub const ALL: [&Privileges; 14] = [
+    &MEASURING,
+    &SAMPLE,
+    &WATCH,
+    &FRAMES,
+    &SWITCH_RUN,
+    &SWITCH_APPLY,
+    &SWITCH_CHANGE,
+    &NAMESPACES,
+    &NETWORK_TIME,
+    &NETWORK_TIME_FREE,
+    &RUN,
+    &SETTINGS,
+    &KERNELS,
+    &TRACING,
+];
