@@ -108,6 +108,7 @@ fn switch(classifier: Classifier) -> Switch {
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
+        streams: Vec::new(),
         forwarding: Forwarding::default(),
         classes: vec![class("red", 1, vec![rule]), class("blue", 0, vec![])],
         ports: vec![port("p1"), port("p2")],

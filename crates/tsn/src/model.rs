@@ -46,6 +46,8 @@ pub struct Switch {
     pub ports: Vec<Port>,
     /// How a bridge finds the ports of a frame.
     pub forwarding: Forwarding,
+    /// Streams, in the order of the file: the first that a frame belongs to says what it may be.
+    pub streams: Vec<Stream>,
 }
 
 /// How a bridge finds the ports of a frame (IEEE 802.1Q-2022 clause 8.8).
@@ -76,6 +78,57 @@ pub struct StaticEntry {
     pub vlan: Option<u16>,
     /// By their place in [`Switch::ports`]; at least one, in ascending order.
     pub ports: Vec<usize>,
+}
+
+/// A stream, and what its frames may be (per-stream filtering and policing, IEEE 802.1Q-2022 clause 8.6.5.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stream {
+    /// Its name in counters. No two streams have the same.
+    pub name: String,
+    /// Destination address, of a station or of a group.
+    pub to: [u8; 6],
+    /// VLAN identifier of the tag, 1 to 4094; 0: frames of no VLAN; absent: any.
+    pub vlan: Option<u16>,
+    /// Source address; absent: any.
+    pub from: Option<[u8; 6]>,
+    /// Ports that its frames come in by, by their place in [`Switch::ports`], in ascending order; absent: any.
+    pub ingress: Option<Vec<usize>>,
+    /// Largest service data unit, in octets (clause 8.6.5.3.1).
+    pub max_sdu: Option<u32>,
+    /// How much it may bring.
+    pub meter: Option<Meter>,
+    /// When its frames may come in; absent: always.
+    pub gate: Option<StreamGate>,
+}
+
+/// A flow meter (IEEE 802.1Q-2022 clause 8.6.5.5), the bandwidth profile of MEF 10.3 without an excess: what is above the
+/// committed rate and burst is red, and dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Meter {
+    /// Committed information rate, in bits per second of frames from the destination address to the check sequence.
+    pub rate: u64,
+    /// Committed burst size, in octets of the same.
+    pub burst: u32,
+}
+
+/// A stream gate that opens and closes by a list (IEEE 802.1Q-2022 clauses 8.6.5.4 and 8.6.10).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamGate {
+    /// Cycles begin at this time and whole cycles after it; before it the gate is open.
+    pub base: Base,
+    /// Length of a cycle, in ns: the sum of all entries.
+    pub cycle_ns: u64,
+    /// In order; each takes over where the one before ends.
+    pub entries: Vec<StreamGateEntry>,
+}
+
+/// A stream gate is open or closed for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamGateEntry {
+    /// Whether frames pass.
+    pub open: bool,
+    /// For how long, in ns.
+    pub for_ns: u64,
 }
 
 /// Some of the sixteen addresses from 01-80-C2-00-00-00 on (IEEE 802.1Q-2022 Table 8-1).
@@ -360,6 +413,15 @@ impl Switch {
     /// Whether frames are forwarded between its ports.
     pub fn is_bridge(&self) -> bool {
         self.role == Role::Bridge
+    }
+
+    /// The same, with stream gates that begin at this time where they begin with the next second.
+    pub fn with_stream_gates_at(&self, second_ns: u64) -> Self {
+        let mut switch = self.clone();
+        for gate in switch.streams.iter_mut().filter_map(|stream| stream.gate.as_mut()) {
+            gate.base = Base::At(gate.base.at_second(second_ns));
+        }
+        switch
     }
 }
 

@@ -24,6 +24,15 @@ pub fn wire_time_ns(octets: u32, rate: u64) -> u64 {
     (u128::from(frame_bits(octets)) * 1_000_000_000).div_ceil(u128::from(rate.max(1))) as u64
 }
 
+/// Octets of the check sequence behind a frame.
+pub const CHECK_SEQUENCE: u32 = 4;
+
+/// Octets of a frame on the wire, from its first address to its check sequence, where it has `octets` without that.
+#[inline]
+pub fn frame_octets(octets: u32) -> u32 {
+    octets.max(SHORTEST) + CHECK_SEQUENCE
+}
+
 /// Bits of a frame of `octets` on the wire, with the gap behind it.
 pub fn frame_bits(octets: u32) -> u64 {
     u64::from(octets.max(SHORTEST) + OVERHEAD) * 8

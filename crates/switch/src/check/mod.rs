@@ -3,6 +3,7 @@
 mod machine;
 mod planes;
 mod port;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod windows;
@@ -86,6 +87,7 @@ pub fn check(
         };
         let rate = |port: &model::Port| interfaces.iter().find(|one| one.name == port.name).and_then(|one| one.rate);
         findings.extend(windows(switch, plane, rate, measured));
+        findings.extend(streams::findings(switch));
     }
     findings.sort_by_key(|finding| finding.severity);
     Check { machine, ports, plane, findings }

@@ -130,6 +130,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     }
     reasons.extend(switch.into_iter().flat_map(crate::kernel::unfit_entries));
     reasons.extend(port.and_then(crate::kernel::unshaped).map(str::to_owned));
+    reasons.extend(switch.and_then(crate::kernel::unpoliced).map(str::to_owned));
     reasons.extend(open_vswitch(machine, switch));
     let classifier = match classifier(machine, switch) {
         Ok(classifier) => classifier,

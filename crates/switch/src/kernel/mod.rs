@@ -85,6 +85,7 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         reasons
             .push("transparent-clock: bridges of the kernel do not correct PTP's messages (plane = \"user\")".into());
     }
+    reasons.extend(unpoliced(switch).map(str::to_owned));
     let unshaped = |port: &Port| unshaped(port).map(|why| format!("port {}: {why}", port.name));
     reasons.extend(switch.ports.iter().filter_map(unshaped));
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
@@ -114,6 +115,12 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
 /// Why the kernel's data plane does not hold a port's classes to their idle slopes.
 pub fn unshaped(port: &Port) -> Option<&'static str> {
     port.is_shaped().then_some("idle-slope is kept by the user data plane alone (plane = \"user\")")
+}
+
+/// Why streams are not policed here.
+pub fn unpoliced(switch: &Switch) -> Option<&'static str> {
+    let why = "[[stream]] is of the user data plane alone: tc's `gate` and `police` are not used (plane = \"user\")";
+    (!switch.streams.is_empty()).then_some(why)
 }
 
 /// What the machine cannot do is found anew at each port.

@@ -126,6 +126,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
+        streams: Vec::new(),
         forwarding: Forwarding::default(),
         ports: vec![port("a", None), port("b", gates)],
         classes,

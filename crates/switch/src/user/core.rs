@@ -9,6 +9,7 @@ mod command;
 mod due;
 mod egress_port;
 mod housekeeping;
+mod streams;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -25,6 +26,7 @@ use super::rest::LATE_NS;
 use super::table::{Learning, Table};
 use super::time::Time;
 use egress_port::EgressPort;
+use streams::Streams;
 
 pub use command::{Channels, Command, Discarded, PortConfig, Stall};
 
@@ -66,6 +68,8 @@ pub struct Core<'c, P, T> {
     learning: bool,
     /// Ports for frames without an entry.
     flood: Ports,
+    /// What frames of streams may be; absent where there are none.
+    streams: Option<Box<Streams>>,
     pool: Pool,
     /// Where the next frame goes that comes in.
     spare: Slot,
@@ -111,6 +115,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             entries: Entries::new(&switch.forwarding.entries, seed),
             learning: switch.forwarding.learning,
             flood: switch.forwarding.flood.as_ref().map_or(Ports::ALL, |ports| ports.iter().collect()),
+            streams: Streams::of(switch, seed),
             pool,
             spare,
             seen_ns: time.now_ns(),
@@ -266,6 +271,14 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 Learning::Known | Learning::New => {}
                 Learning::Moved => counters.addresses_moved.add(1),
                 Learning::NoPlace => counters.addresses_without_place.add(1),
+            }
+        }
+        if let Some(streams) = &mut self.streams {
+            let port = &self.outlets[from].port;
+            let age_ns = || port.as_ref().map_or(0, P::age_ns);
+            let came_ns = || self.time.now_ns().saturating_sub(age_ns());
+            if !streams.admit(from, &header, octets, came_ns, &counters.streams) {
+                return seen.policed.add(1);
             }
         }
         let queue = usize::from(self.rules.queue(&header));

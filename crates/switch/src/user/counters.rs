@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use serde::{Deserialize, Serialize};
 
-use ontick_tsn::model::CLASSES;
+use ontick_tsn::model::{CLASSES, Switch};
 
 /// A number that one thread counts up.
 #[derive(Debug, Default)]
@@ -78,6 +78,22 @@ pub struct Counters {
     pub addresses_moved: Counter,
     /// By port, in the order of the model.
     pub ports: Vec<PortCounters>,
+    /// By stream, in the order of the model.
+    #[serde(default)]
+    pub streams: Vec<StreamCounters>,
+}
+
+/// Of one stream (IEEE 802.1Q-2022 clause 12.31.2).
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct StreamCounters {
+    /// Frames of it that came in.
+    pub frames: Counter,
+    /// Dropped: their service data unit was larger than it may be.
+    pub over_sdu: Counter,
+    /// Dropped: they came while the gate of the stream was closed.
+    pub gate_closed: Counter,
+    /// Dropped: they were more than the rate and the burst of the meter.
+    pub red: Counter,
 }
 
 /// Of one port.
@@ -108,6 +124,9 @@ pub struct PortCounters {
     /// Came in by a port that takes frames with a static entry only, and had none.
     #[serde(default)]
     pub no_entry: Counter,
+    /// Came in and were more, larger or at another time than their stream may.
+    #[serde(default)]
+    pub policed: Counter,
     /// Octets of the frame that its interface refused last, or did not take for too long.
     #[serde(default)]
     pub refused_octets: Counter,
@@ -196,7 +215,7 @@ impl QueueCounters {
 
 impl PortCounters {
     /// Frames that came in, or would have, and were put into no queue, by their cause.
-    pub fn not_forwarded(&self) -> [(&'static str, u64); 7] {
+    pub fn not_forwarded(&self) -> [(&'static str, u64); 8] {
         // As for queues: whoever counts another kind of loss must name it here. Probes are no frames of anybody.
         let Self {
             received: _,
@@ -212,6 +231,7 @@ impl PortCounters {
             filtered,
             closed,
             no_entry,
+            policed,
         } = self;
         [
             ("found the ring full", overflowed.get()),
@@ -221,13 +241,32 @@ impl PortCounters {
             ("nowhere else to go", filtered.get()),
             ("came in while closed", closed.get()),
             ("no static entry", no_entry.get()),
+            ("policed", policed.get()),
+        ]
+    }
+}
+
+impl StreamCounters {
+    /// Frames that were dropped, by their cause.
+    pub fn drops(&self) -> [(&'static str, u64); 3] {
+        let Self { frames: _, over_sdu, gate_closed, red } = self;
+        [
+            ("larger than allowed", over_sdu.get()),
+            ("while its gate was closed", gate_closed.get()),
+            ("above its rate and burst", red.get()),
         ]
     }
 }
 
 impl Counters {
-    /// For so many ports, all zero.
+    /// For so many ports and no stream, all zero.
     pub fn new(ports: usize) -> Self {
         Self { ports: (0..ports).map(|_| PortCounters::default()).collect(), ..Self::default() }
+    }
+
+    /// For the ports and streams of a switch, all zero.
+    pub fn of(switch: &Switch) -> Self {
+        let streams = switch.streams.iter().map(|_| StreamCounters::default()).collect();
+        Self { streams, ..Self::new(switch.ports.len()) }
     }
 }

@@ -1,6 +1,7 @@
 //! Static entries of the filtering database (IEEE 802.1Q-2022 clause 8.8.1): to which ports frames to an address go.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use super::address_table::AddressTable;
 use ontick_tsn::model::StaticEntry;
 
 /// A set of ports: a switch has 256 at most.
@@ -30,62 +31,25 @@ impl<'a> FromIterator<&'a usize> for Ports {
     }
 }
 
-/// The entries, in a table with open addressing that is half empty at least.
+/// The entries.
 #[derive(Debug)]
-pub struct Entries {
-    /// 0 is an empty place: no entry is for an address of zeros.
-    places: Vec<(u64, Ports)>,
-    factor: u64,
-    /// Whether any entry asks for the VLAN.
-    by_vlan: bool,
-}
+pub struct Entries(AddressTable<Ports>);
 
 impl Entries {
     /// Of a switch. The seed makes places unpredictable for those who choose addresses.
     pub fn new(entries: &[StaticEntry], seed: u64) -> Self {
-        let empty = vec![(0, Ports::default()); (2 * entries.len()).next_power_of_two().max(2)];
-        let by_vlan = entries.iter().any(|entry| entry.vlan.is_some());
-        let mut table = Self { places: empty, factor: seed | 1, by_vlan };
+        let mut table = AddressTable::new(entries.len(), seed);
         for entry in entries {
-            let key = key(&entry.to, entry.vlan);
-            let place = table.place(key);
-            table.places[place] = (key, entry.ports.iter().collect());
+            table.insert(&entry.to, entry.vlan, entry.ports.iter().collect());
         }
-        table
+        Self(table)
     }
 
     /// Where frames to this address go, if an entry says so. Frames without a VLAN are of VLAN 0.
     #[inline]
     pub fn ports(&self, to: &[u8; 6], vlan: u16) -> Option<Ports> {
-        let exact = if self.by_vlan { self.get(key(to, Some(vlan))) } else { None };
-        exact.or_else(|| self.get(key(to, None)))
+        self.0.get(to, vlan)
     }
-
-    #[inline]
-    fn get(&self, key: u64) -> Option<Ports> {
-        let (found, ports) = self.places[self.place(key)];
-        // Frames may go to an address of zeros, for which an empty place is no entry.
-        (found == key && key != 0).then_some(ports)
-    }
-
-    /// The place of a key, or the empty one where it would be.
-    #[inline]
-    fn place(&self, key: u64) -> usize {
-        let last = self.places.len() - 1;
-        let mixed = (key ^ (key >> 29)).wrapping_mul(self.factor).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut at = (mixed >> 32) as usize & last;
-        while self.places[at].0 != key && self.places[at].0 != 0 {
-            at = (at + 1) & last;
-        }
-        at
-    }
-}
-
-/// The address, and the VLAN above 0 or 0 for any.
-#[inline]
-fn key(to: &[u8; 6], vlan: Option<u16>) -> u64 {
-    let [a, b, c, d, e, f] = *to;
-    u64::from_be_bytes([0, 0, a, b, c, d, e, f]) << 16 | vlan.map_or(0, |vlan| u64::from(vlan) + 1)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@ use ontick_record::openmetrics::{Exposition, Kind, Labels};
 
 use ontick_tsn::model::Switch;
 
-use super::counters::{Counters, PortCounters, QueueCounters};
+use super::counters::{Counters, PortCounters, QueueCounters, StreamCounters};
 use super::serve::Report;
 
 type Whole = fn(&Counters) -> u64;
 type OfPort = fn(&PortCounters) -> u64;
 type OfQueue = fn(&QueueCounters) -> u64;
+type OfStream = fn(&StreamCounters) -> u64;
 
 const WHOLE: [(&str, &str, Whole); 7] = [
     ("stalls", "Stalls of the core.", |all| all.stalls.get()),
@@ -20,7 +21,7 @@ const WHOLE: [(&str, &str, Whole); 7] = [
     ("addresses_without_place", "Addresses that did not fit into the table.", |all| all.addresses_without_place.get()),
     ("addresses_moved", "Addresses that moved from port to port.", |all| all.addresses_moved.get()),
 ];
-const OF_PORT: [(&str, &str, OfPort); 10] = [
+const OF_PORT: [(&str, &str, OfPort); 11] = [
     ("received", "Frames that came in.", |port| port.received.get()),
     ("received_bytes", "Their octets.", |port| port.octets.get()),
     ("overflowed", "Frames that found the ring full.", |port| port.overflowed.get()),
@@ -31,6 +32,13 @@ const OF_PORT: [(&str, &str, OfPort); 10] = [
     ("filtered", "Frames with nowhere else to go.", |port| port.filtered.get()),
     ("flooded", "Frames to addresses not known.", |port| port.flooded.get()),
     ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),
+    ("policed", "Frames that were more, larger or at another time than their stream may.", |port| port.policed.get()),
+];
+const OF_STREAM: [(&str, &str, OfStream); 4] = [
+    ("stream_packets", "Frames of a stream that came in.", |stream| stream.frames.get()),
+    ("stream_drops_over_sdu", "Dropped: larger than the stream may be.", |stream| stream.over_sdu.get()),
+    ("stream_drops_gate", "Dropped: the gate of the stream was closed.", |stream| stream.gate_closed.get()),
+    ("stream_drops_red", "Dropped: above the rate and burst of the stream.", |stream| stream.red.get()),
 ];
 const OF_QUEUE: [(&str, &str, OfQueue); 10] = [
     ("packets", "Frames that left.", |queue| queue.sent.get()),
@@ -70,6 +78,12 @@ pub fn text(switch: &Switch, report: &Report) -> String {
             for class in &switch.classes {
                 family.sample(&labels.and("class", &class.name), count(&counters.queues[usize::from(class.queue)]));
             }
+        }
+    }
+    for (metric, help, count) in OF_STREAM.into_iter().filter(|_| !switch.streams.is_empty()) {
+        let family = text.family(metric, Kind::Counter, help);
+        for (stream, counters) in switch.streams.iter().zip(&report.counters.streams) {
+            family.sample(&all.and("stream", &stream.name), count(counters));
         }
     }
     let up = text.family("link_up", Kind::Gauge, "Whether a port can send.");

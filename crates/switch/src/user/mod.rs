@@ -1,5 +1,6 @@
 //! The user data plane: one dedicated core takes frames in, learns addresses, classifies, queues and opens gates.
 
+mod address_table;
 mod bpf;
 #[cfg(test)]
 mod conformance;

@@ -110,7 +110,7 @@ struct Inner<P> {
 }
 
 fn ends<P>(switch: &Switch, attachments: Vec<PortConfig<P>>) -> (Outer<P>, Inner<P>) {
-    let counters = Arc::new(Counters::new(attachments.len()));
+    let counters = Arc::new(Counters::of(switch));
     let (commands, to_obey) = RingBuffer::new(COMMANDS);
     let (to_free, discarded) = RingBuffer::new(COMMANDS);
     let (to_tell, stalls) = RingBuffer::new(STALLS);

@@ -84,8 +84,10 @@ impl Service {
     /// Several switches whose work one core does by turns; where one of them is stopped, all are.
     pub fn start_together(switches: &[Switch], place: CorePlacement) -> Result<Vec<Self>, ServeError> {
         let mut opened = switches.iter().map(OpenPorts::new).collect::<Result<Vec<_>, _>>()?;
+        let begun = switches.iter().zip(&opened).map(|(switch, opened)| switch.with_stream_gates_at(opened.base_ns));
+        let begun: Vec<Switch> = begun.collect();
         let attachments = opened.iter_mut().map(|opened| std::mem::take(&mut opened.attachments));
-        let planes = switches.iter().zip(attachments).collect();
+        let planes = begun.iter().zip(attachments).collect();
         let running = Running::start_together(planes, place)?;
         let services = switches.iter().zip(opened).zip(running);
         Ok(services.map(|((switch, opened), running)| Self::new(switch, place, opened, running)).collect())

@@ -48,6 +48,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
+        streams: Vec::new(),
         forwarding: Forwarding::default(),
         classes: vec![class("blue", 0, Some(6666)), class("red", 1, Some(7777)), class("other", 2, None)],
         ports: vec![

@@ -56,6 +56,76 @@ struct Document {
     /// Static entries of the filtering database (IEEE 802.1Q-2022 clause 8.8.1).
     #[schemars(length(max = 65_536))]
     forward: Option<Vec<Forward>>,
+    /// Streams, and what their frames may be: per-stream filtering and policing (IEEE 802.1Q-2022 clause 8.6.5.2). The first
+    /// that a frame belongs to counts, in the order of the file. User data plane only.
+    #[schemars(length(max = 16_384))]
+    stream: Option<Vec<Stream>>,
+}
+
+/// A stream, and what its frames may be; `max-sdu`, `meter` or `gate` must be there.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Stream {
+    /// Its name in counters.
+    #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,31}$"))]
+    name: String,
+    /// Destination MAC address, of a station or of a group.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"))]
+    to: String,
+    /// Identifier of the VLAN; 0: frames of no VLAN. Frames of any where it is left out.
+    #[schemars(range(max = 4094))]
+    vlan: Option<u16>,
+    /// Source MAC address; any where it is left out.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"))]
+    from: Option<String>,
+    /// Names of the ports that its frames come in by; any where it is left out.
+    #[schemars(length(min = 1, max = 256))]
+    ingress: Option<Vec<String>>,
+    /// Largest service data unit, in octets (clause 8.6.5.3.1).
+    max_sdu: Option<Sdu>,
+    /// Flow meter (clause 8.6.5.5).
+    meter: Option<Meter>,
+    /// Stream gate (clause 8.6.5.4); always open where it is left out.
+    gate: Option<StreamGate>,
+}
+
+/// What is above the committed rate and burst is dropped. Octets count from the destination address to the check sequence.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Meter {
+    /// Committed information rate.
+    rate: Rate,
+    /// Committed burst size, in octets.
+    #[schemars(range(min = 64, max = 16_777_216))]
+    burst: u32,
+}
+
+/// When frames of a stream may come in.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct StreamGate {
+    /// Length of a cycle: the sum of the entries, which it checks.
+    cycle: Option<Time>,
+    /// When cycles begin: nanoseconds of the switch's clock, or "next second".
+    #[schemars(extend("default" = "next second"))]
+    base_time: Option<Base>,
+    /// In order; each takes over where the one before ends.
+    #[schemars(length(min = 1, max = 1024))]
+    entries: Vec<StreamGateEntry>,
+}
+
+/// The gate is open or closed for some time.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape is used")]
+struct StreamGateEntry {
+    /// Whether frames pass.
+    open: bool,
+    /// For how long.
+    r#for: Time,
 }
 
 /// Frames to an address go to certain ports, whatever was learned.
@@ -353,19 +423,26 @@ mod tests {
         assert_eq!(keys(&schema), known("zzzzzzzzzzzz = 1\nswitch = {}\nclass = [{}]\nport = [{}]"));
         let inside = |path: &str| {
             let z = "{ zzzzzzzzzzzz = 1 }";
-            let [mut switch, mut class, mut port, mut forward] = ["{}"; 4].map(str::to_owned);
+            let [mut switch, mut class, mut port, mut forward, mut stream] = ["{}"; 5].map(str::to_owned);
             match path {
                 "Head" => switch = z.into(),
                 "Class" => class = z.into(),
                 "Port" => port = z.into(),
                 "Forward" => forward = z.into(),
+                "Stream" => stream = z.into(),
+                "Meter" => stream = format!("{{ meter = {z} }}"),
+                "StreamGate" => stream = format!("{{ gate = {z} }}"),
+                "StreamGateEntry" => stream = format!("{{ gate = {{ entries = [{z}] }} }}"),
                 "Rule" => class = format!("{{ match = [{z}] }}"),
                 "Gates" => port = format!("{{ gates = {z} }}"),
                 _ => port = format!("{{ gates = {{ entries = [{z}] }} }}"),
             }
-            known(&format!("switch = {switch}\nclass = [{class}]\nport = [{port}]\nforward = [{forward}]"))
+            known(&format!(
+                "switch = {switch}\nclass = [{class}]\nport = [{port}]\nforward = [{forward}]\nstream = [{stream}]"
+            ))
         };
-        for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry", "Forward"] {
+        let streams = ["Stream", "Meter", "StreamGate", "StreamGateEntry"];
+        for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry", "Forward"].into_iter().chain(streams) {
             assert_eq!(of(name), inside(name), "{name}");
         }
     }

@@ -72,7 +72,7 @@ fn entry(
 }
 
 /// The places of ports, in ascending order.
-fn places(names: &[At<String>], ports: &[Port], report: &mut Report) -> Result<Vec<usize>, Reported> {
+pub(super) fn places(names: &[At<String>], ports: &[Port], report: &mut Report) -> Result<Vec<usize>, Reported> {
     let known: Vec<&str> = ports.iter().filter_map(|port| Some(port.name.as_ref().ok()?.get_ref().as_str())).collect();
     let mut places = Vec::new();
     let mut wrong = None;

@@ -34,7 +34,8 @@ pub(super) fn gates(mut table: Table, classes: &[Class], report: &mut Report) ->
     table.finish(report);
 
     let (cycle, entries) = (cycle?, entries?);
-    let cycle_ns = sum(&cycle, &entries, &span, report)?;
+    let times = entries.iter().map(|entry| entry.get_ref().for_ns);
+    let cycle_ns = sum(&cycle, times, &span, report)?;
     let (base, guard) = (base?, guard?);
     let place = |part: Option<Range<usize>>| part.unwrap_or(span.clone());
     let places = Places {
@@ -52,13 +53,13 @@ pub(super) fn gates(mut table: Table, classes: &[Class], report: &mut Report) ->
 }
 
 /// The length of the cycle, which the entries must fill.
-fn sum(
+pub(super) fn sum(
     cycle: &Option<At<u64>>,
-    entries: &[At<Entry>],
+    mut times: impl Iterator<Item = u64>,
     span: &Range<usize>,
     report: &mut Report,
 ) -> Result<u64, Reported> {
-    let sum = entries.iter().try_fold(0u64, |sum, entry| sum.checked_add(entry.get_ref().for_ns));
+    let sum = times.try_fold(0u64, u64::checked_add);
     let Some(sum) = sum else { return Err(report.error(span.clone(), "the entries are too long a time together")) };
     match cycle {
         Some(cycle) if *cycle.get_ref() != sum => {
@@ -76,7 +77,7 @@ fn sum(
     }
 }
 
-fn base(table: &mut Table, report: &mut Report) -> Read<At<Base>> {
+pub(super) fn base(table: &mut Table, report: &mut Report) -> Read<At<Base>> {
     let Some(value) = table.get("base-time") else { return Ok(None) };
     let base = match value.get_ref() {
         DeValue::String(text) if text == "next second" => Base::NextSecond,
@@ -128,18 +129,24 @@ fn entry<'a>(value: &'a Spanned<DeValue<'a>>, classes: &[Class], report: &mut Re
     let mut table = table::table(value, "entries", "an entry of `entries`".into(), report)?;
     let open = table.list("open", report);
     let open = table.require("open", "open = [\"red\"]", open, report).and_then(|open| mask(open, classes, report));
+    let time = entry_time(&mut table, report);
+    let span = table.span();
+    table.finish(report);
+    Ok(At::new(span, Entry { open: open?, for_ns: time? }))
+}
+
+/// How long an entry lasts.
+pub(super) fn entry_time(table: &mut Table, report: &mut Report) -> Result<u64, Reported> {
     let time = table.parsed("for", report, values::time);
-    let time = table.require("for", "for = \"200us\"", time, report).and_then(|time| match *time.get_ref() {
+    let time = table.require("for", "for = \"200us\"", time, report)?;
+    match *time.get_ref() {
         0 => Err(report.error(time.span(), "an entry of no length does nothing; leave it out")),
         ns if ns > u32::MAX.into() => {
             // TimeInterval is a 32-bit number of nanoseconds (IEEE 802.1Q-2022 clause 8.6.8.4; tc-taprio(8) too).
             Err(report.error(time.span(), "an entry is below 4.294967296s; write two that follow each other"))
         }
         ns => Ok(ns),
-    });
-    let span = table.span();
-    table.finish(report);
-    Ok(At::new(span, Entry { open: open?, for_ns: time? }))
+    }
 }
 
 fn mask<'a>(open: At<&'a [Spanned<DeValue<'a>>]>, classes: &[Class], report: &mut Report) -> Result<u16, Reported> {

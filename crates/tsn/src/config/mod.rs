@@ -45,6 +45,8 @@ pub(crate) mod problem;
 #[cfg(test)]
 mod round;
 mod rule;
+mod stream;
+mod stream_gate;
 pub mod suggest;
 mod switch;
 pub(crate) mod table;
@@ -127,6 +129,7 @@ impl Defaults {
             classes,
             ports,
             forwarding: Forwarding::default(),
+            streams: Vec::new(),
         }
     }
 }

@@ -157,28 +157,11 @@ fn offload(table: &mut Table, report: &mut Report) -> Result<Offload, Reported> 
 fn max_sdus(sizes: &Table, classes: &[Class], report: &mut Report) -> Result<Vec<Option<u32>>, Reported> {
     let mut largest = Ok(vec![None; classes.len()]);
     for (key, value) in sizes.entries() {
-        let size =
-            whole(value, key.get_ref(), 0..=u32::MAX.into(), report).and_then(|size| match *size.get_ref() as u32 {
-                0 => Err(report.error(size.span(), "leave the class out where it has no limit of its own")),
-                small @ ..SMALLEST_SDU => {
-                    let what = format!(
-                        "no frame carries less than {SMALLEST_SDU} octets (shorter ones are padded), not {small}"
-                    );
-                    Err(report.error(size.span(), what))
-                }
-                large if large > LARGEST_SDU => {
-                    Err(report
-                        .error(size.span(), format!("{large} is more than the largest link carries ({LARGEST_SDU})")))
-                }
-                size_ => {
-                    if size_ > wire::LARGEST_SDU {
-                        let what =
-                            format!("{size_} octets need an MTU above {}; others drop such frames", wire::LARGEST_SDU);
-                        report.warn(size.span(), what);
-                    }
-                    Ok(size_)
-                }
-            });
+        let size = whole(value, key.get_ref(), 0..=u32::MAX.into(), report);
+        let size = size.and_then(|size| match size.get_ref() {
+            0 => Err(report.error(size.span(), "leave the class out where it has no limit of its own")),
+            _ => largest_sdu(&size, report),
+        });
         match (class_index(key.get_ref(), key.span(), classes, report), size) {
             (Ok(index), Ok(size)) => {
                 if let Ok(largest) = &mut largest {
@@ -189,4 +172,25 @@ fn max_sdus(sizes: &Table, classes: &[Class], report: &mut Report) -> Result<Vec
         }
     }
     largest
+}
+
+/// A size that some frame can have.
+pub(super) fn largest_sdu(size: &At<u64>, report: &mut Report) -> Result<u32, Reported> {
+    match *size.get_ref() as u32 {
+        small @ ..SMALLEST_SDU => {
+            let what =
+                format!("no frame carries less than {SMALLEST_SDU} octets (shorter ones are padded), not {small}");
+            Err(report.error(size.span(), what))
+        }
+        large if large > LARGEST_SDU => {
+            Err(report.error(size.span(), format!("{large} is more than the largest link carries ({LARGEST_SDU})")))
+        }
+        size_ => {
+            if size_ > wire::LARGEST_SDU {
+                let what = format!("{size_} octets need an MTU above {}; others drop such frames", wire::LARGEST_SDU);
+                report.warn(size.span(), what);
+            }
+            Ok(size_)
+        }
+    }
 }

@@ -128,6 +128,35 @@ prop_compose! {
     }
 }
 
+fn stream_gate() -> impl Strategy<Value = StreamGate> {
+    let rest = prop::collection::vec((any::<bool>(), 1..=u64::from(u32::MAX)), 0..4);
+    let base = prop_oneof![Just(Base::NextSecond), (946_684_800_000_000_000..NOW_NS + 1_000).prop_map(Base::At)];
+    (rest, 10_000..1_000_000u64, 1..1_000_000u64, base).prop_map(|(rest, open_ns, closed_ns, base)| {
+        let both = [(true, open_ns), (false, closed_ns)];
+        let entries = both.into_iter().chain(rest).map(|(open, for_ns)| StreamGateEntry { open, for_ns });
+        let entries: Vec<StreamGateEntry> = entries.collect();
+        StreamGate { base, cycle_ns: entries.iter().map(|entry| entry.for_ns).sum(), entries }
+    })
+}
+
+/// Of a switch with two ports at least. The number is in its name and its address.
+fn stream(number: u8) -> impl Strategy<Value = Stream> {
+    let meter = (1u64..100_000, 9_300u32..=16_777_216).prop_map(|(rate, burst)| Meter { rate: rate * 1_000, burst });
+    let ingress = select(vec![None, Some(vec![1]), Some(vec![0, 1])]);
+    let parts = (of(0u16..4095), of(any::<[u8; 5]>()), ingress, of(42u32..=9_216), of(meter), of(stream_gate()));
+    parts.prop_map(move |(vlan, from, ingress, max_sdu, meter, gate)| Stream {
+        name: format!("stream-{number}"),
+        to: [2, 0, 0, 0, 1, number],
+        vlan,
+        from: from.map(|[b, c, d, e, f]| [2, b, c, d, e, f]),
+        ingress,
+        // One of the three must be there.
+        max_sdu: max_sdu.or((meter.is_none() && gate.is_none()).then_some(100)),
+        meter,
+        gate,
+    })
+}
+
 prop_compose! {
     fn switch()(classes in classes())(
         ports in (2usize..5).prop_flat_map({
@@ -137,6 +166,7 @@ prop_compose! {
         }),
         classes in Just(classes),
         forwarding in forwarding(),
+        streams in (0u8..4).prop_flat_map(|count| (0..count).map(stream).collect::<Vec<_>>()),
         name in "[a-z][a-z0-9_.]{0,14}",
         (bridge, plane, classifier) in prop_oneof![
             (Just(Bridge::Linux), select(vec![Plane::Auto, Plane::User]),
@@ -155,7 +185,7 @@ prop_compose! {
         Switch {
             name, role: Role::Bridge, plane, bridge, classifier, socket, cpu, clock, ageing_ns, addresses, stp, transparent_clock, classes, ports,
             forward_reserved: groups.into_iter().fold(Reserved::default(), |all, (_, group)| all.with(group)),
-            forwarding,
+            forwarding, streams,
         }
     }
 }

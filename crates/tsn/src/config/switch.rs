@@ -1,10 +1,10 @@
-//! The whole document: `[switch]`, `[[class]]` and `[[port]]`.
+//! The whole document: `[switch]`, `[[class]]`, `[[port]]`, `[[forward]]` and `[[stream]]`.
 
 use std::ops::Range;
 
 use super::problem::{Report, Reported};
 use super::table::{Table, parse};
-use super::{check, class, forwarding, head, port};
+use super::{check, class, forwarding, head, port, stream};
 use crate::model::Switch;
 
 /// More ports than a machine has.
@@ -22,6 +22,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
     let ports: Vec<port::Draft> =
         tables(&mut table, "port", report)?.into_iter().map(|table| port::port(table, &classes, report)).collect();
     let forwarding = forwarding::forwarding(&mut table, head.as_ref().ok(), &ports, report);
+    let streams = stream::streams(&mut table, head.as_ref().ok(), &ports, now_ns, report);
     table.finish(report);
     check::classes(&classes, head.as_ref().ok(), report);
     check::ports(&ports, head.as_ref().ok(), report);
@@ -44,6 +45,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         classes: classes.iter().map(class::Draft::class).collect::<Result<_, _>>()?,
         ports: ports.iter().map(port::Draft::port).collect::<Result<_, _>>()?,
         forwarding: forwarding?,
+        streams: streams?,
     })
 }
 

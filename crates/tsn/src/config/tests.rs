@@ -303,3 +303,91 @@ fn idle_slopes_that_cannot_be_kept_are_named() {
     let waits = "`red` goes before `blue` and has no idle slope: nothing bounds how long `blue` waits for it";
     assert_eq!(read(&text).unwrap().warnings.iter().map(|doubt| doubt.what.as_str()).collect::<Vec<_>>(), [waits]);
 }
+
+#[test]
+fn a_stream_is_read_and_written_as_it_was() {
+    let text = format!(
+        "{CELL}\n[[stream]]\nname = \"axis\"\nto = \"02:00:00:00:00:01\"\nvlan = 10\nfrom = \"02:00:00:00:00:02\"\n\
+         ingress = [\"enp2s0f0\"]\nmax-sdu = 100\nmeter = {{ rate = \"1.5Mbit\", burst = 122 }}\n\n[stream.gate]\n\
+         entries = [{{ open = true, for = \"200us\" }}, {{ open = false, for = \"800us\" }}]\n"
+    );
+    let Parsed { switch, warnings } = read(&text).unwrap();
+    assert_eq!(warnings, []);
+    let entry = |open, for_ns| StreamGateEntry { open, for_ns };
+    let gate = StreamGate {
+        base: Base::NextSecond,
+        cycle_ns: 1_000_000,
+        entries: vec![entry(true, 200_000), entry(false, 800_000)],
+    };
+    let axis = Stream {
+        name: "axis".into(),
+        to: [2, 0, 0, 0, 0, 1],
+        vlan: Some(10),
+        from: Some([2, 0, 0, 0, 0, 2]),
+        ingress: Some(vec![0]),
+        max_sdu: Some(100),
+        meter: Some(Meter { rate: 1_500_000, burst: 122 }),
+        gate: Some(gate),
+    };
+    assert_eq!(switch.streams, [axis]);
+    assert_eq!(read(&write(&switch)).unwrap().switch, switch);
+}
+
+#[test]
+fn what_is_wrong_with_a_stream_is_said_with_its_place() {
+    // The table begins on line 27.
+    let with = |text: &str| format!("{CELL}\n[[stream]]\nname = \"axis\"\n{text}\n");
+    let to = "to = \"02:00:00:00:00:01\"";
+    let gate = |text: &str| with(&format!("{to}\n[stream.gate]\n{text}"));
+    let other = |text: &str| with(&format!("{to}\nmax-sdu = 99\n[[stream]]\nname = \"other\"\n{text}\nmax-sdu = 99"));
+    let cases = [
+        (with("max-sdu = 100"), "f:27:1", "lacks `to`"),
+        (with("to = \"01:80:c2:00:00:0e\"\nmax-sdu = 100"), "f:29:6", "not forwarded by any bridge"),
+        (with(to), "f:27:1", "asks for nothing; give it `max-sdu`, `meter` or `gate`"),
+        (with(&format!("{to}\nmax-sdu = 41")), "f:30:11", "no frame carries less than 42"),
+        (with(&format!("{to}\nmax-sdu = 99\nvlan = 4095")), "f:31:8", "from 0 to 4094"),
+        (with(&format!("{to}\nmax-sdu = 99\nfrom = \"03:00:00:00:00:01\"")), "f:31:8", "the MAC address of a station"),
+        (with(&format!("{to}\nmax-sdu = 99\ningress = []")), "f:27:1", "name one at least"),
+        (with(&format!("{to}\nmax-sdu = 99\ningress = [\"enp2s0f2\"]")), "f:31:12", "there is no port \"enp2s0f2\""),
+        (with(&format!("{to}\nmax-sdu = 99\nmetre = 9")), "f:31:1", "did you mean `meter`"),
+        (with(&format!("{to}\nmeter = {{ rate = \"1Mbit\" }}")), "f:30:9", "[stream.meter] lacks `burst`"),
+        (with(&format!("{to}\nmeter = {{ rate = \"1Mbit\", burst = 63 }}")), "f:30:35", "from 64 to 16777216"),
+        (
+            with(&format!("{to}\nmax-sdu = 100\nmeter = {{ rate = \"1Mbit\", burst = 121 }}")),
+            "f:31:9",
+            "it would always be dropped; write burst = 122",
+        ),
+        (gate("entries = []"), "f:30:1", "no entry is open"),
+        (gate("entries = [{ open = false, for = \"1ms\" }]"), "f:30:1", "no entry is open"),
+        (gate("entries = [{ open = true, for = \"1ms\" }]"), "f:30:1", "no entry is closed; leave [stream.gate] out"),
+        (gate("entries = [{ open = 1, for = \"1ms\" }]"), "f:31:21", "true or false"),
+        (gate("entries = [{ open = true, for = \"5us\" }, { open = false, for = \"4us\" }]"), "f:30:1", "too short"),
+        (
+            gate("cycle = \"1ms\"\nentries = [{ open = true, for = \"1ms\" }, { open = false, for = \"1ms\" }]"),
+            "f:31:9",
+            "sum up to 2ms",
+        ),
+        (
+            gate("base-time = 7\nentries = [{ open = true, for = \"1ms\" }, { open = false, for = \"1ms\" }]"),
+            "f:31:13",
+            "1970-01-01",
+        ),
+        (other(to), "f:31:1", "the stream `axis` on line 27 takes all of them; put it first"),
+        (other(&format!("{to}\nvlan = 5\ningress = [\"enp2s0f1\"]")), "f:31:1", "takes all of them"),
+        (other("to = \"02:00:00:00:00:02\"").replace("other", "axis"), "f:31:1", "a stream `axis` already, on line 27"),
+        (
+            with(&format!("{to}\nmax-sdu = 99")).replace("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\""),
+            "f:2:8",
+            "a station forwards nothing; leave [[stream]] out",
+        ),
+    ];
+    for (text, place, words) in cases {
+        let errors = errors(&text);
+        assert!(errors.starts_with(place) && errors.contains(words), "{place} {words}:\n{errors}\n{text}");
+    }
+    // One that is narrower may come first.
+    let narrow = with(&format!("{to}\nvlan = 5\nmax-sdu = 99\n[[stream]]\nname = \"rest\"\n{to}\nmax-sdu = 42"));
+    assert_eq!(read(&narrow).unwrap().switch.streams.len(), 2);
+    let doubtful = read(&with(&format!("{to}\nmeter = {{ rate = \"1Mbit\", burst = 1521 }}"))).unwrap();
+    assert!(doubtful.warnings[0].what.contains("write burst = 1522, or `max-sdu`"), "{:?}", doubtful.warnings);
+}

@@ -6,7 +6,8 @@ use ontick_units::{exact, show_bit_rate};
 
 use super::{class, head, values};
 use crate::model::{
-    Base, Bridge, CLASSES, Class, Datapath, Entry, Gates, Guard, Offload, Port, Reserved, Rule, StaticEntry, Switch,
+    Base, Bridge, CLASSES, Class, Datapath, Entry, Gates, Guard, Meter, Offload, Port, Reserved, Rule, StaticEntry,
+    Stream, StreamGate, Switch,
 };
 
 /// The text that [`super::read`] makes this switch of.
@@ -21,7 +22,46 @@ pub fn write(switch: &Switch) -> String {
     for entry in &switch.forwarding.entries {
         text += &forward(entry, switch);
     }
+    for stream in &switch.streams {
+        text += &self::stream(stream, switch);
+    }
     text
+}
+
+fn stream(stream: &Stream, switch: &Switch) -> String {
+    let mut text = format!("\n[[stream]]\nname = {}\n", quoted(&stream.name));
+    let mut part = |key: &str, value: Option<String>| {
+        text += &value.map_or(String::new(), |value| format!("{key} = {value}\n"));
+    };
+    part("to", Some(quoted(&values::show_mac(stream.to))));
+    part("vlan", stream.vlan.map(|vlan| vlan.to_string()));
+    part("from", stream.from.map(|from| quoted(&values::show_mac(from))));
+    part("ingress", stream.ingress.as_ref().map(|ports| port_names(ports, switch)));
+    part("max-sdu", stream.max_sdu.map(|octets| octets.to_string()));
+    part("meter", stream.meter.map(meter));
+    text + &stream.gate.as_ref().map_or(String::new(), stream_gate)
+}
+
+fn meter(meter: Meter) -> String {
+    format!("{{ rate = \"{}\", burst = {} }}", show_bit_rate(meter.rate), meter.burst)
+}
+
+fn stream_gate(gate: &StreamGate) -> String {
+    let entries = gate.entries.iter();
+    let entries = entries.map(|entry| format!("{{ open = {}, for = \"{}\" }}", entry.open, exact(entry.for_ns)));
+    format!(
+        "\n[stream.gate]\ncycle = \"{}\"\nbase-time = {}\nentries = {}\n",
+        exact(gate.cycle_ns),
+        base(gate.base),
+        list(entries)
+    )
+}
+
+fn base(base: Base) -> String {
+    match base {
+        Base::At(ns) => ns.to_string(),
+        Base::NextSecond => quoted("next second"),
+    }
 }
 
 fn forward(entry: &StaticEntry, switch: &Switch) -> String {
@@ -155,11 +195,8 @@ fn port(port: &Port, classes: &[Class]) -> String {
 }
 
 fn gates(gates: &Gates, classes: &[Class]) -> String {
-    let base = match gates.base {
-        Base::At(ns) => ns.to_string(),
-        Base::NextSecond => quoted("next second"),
-    };
-    let mut text = format!("\n[port.gates]\ncycle = \"{}\"\nbase-time = {base}\n", exact(gates.cycle_ns));
+    let (cycle, base) = (exact(gates.cycle_ns), base(gates.base));
+    let mut text = format!("\n[port.gates]\ncycle = \"{cycle}\"\nbase-time = {base}\n");
     match gates.guard {
         Guard::None => {}
         Guard::Fixed(ns) => writeln!(text, "guard-band = \"{}\"", exact(ns)).unwrap_or_default(),

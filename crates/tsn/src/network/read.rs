@@ -20,15 +20,18 @@ pub(super) const LONGEST_PERIOD_NS: u64 = 60_000_000_000;
 pub(super) const LARGEST_SIZE: u64 = 1_500_000;
 const RATES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
-/// Whether a text is meant to be a network, not a switch: it has streams, stations or links.
+/// Whether a text is meant to be a network, not a switch: it has stations or links, or streams without the classes of a
+/// switch.
 pub fn is_meant(text: &str) -> bool {
-    let begins = |line: &str| {
-        let name: String = line.chars().filter(|c| !c.is_whitespace() && !"[\"".contains(*c)).collect();
-        ["stream", "station", "link", "network"]
-            .iter()
-            .any(|key| name.strip_prefix(key).is_some_and(|rest| rest.starts_with(']') || rest.starts_with('=')))
+    let has = |keys: &[&str]| {
+        let begins = |line: &str| {
+            let name: String = line.chars().filter(|c| !c.is_whitespace() && !"[\"".contains(*c)).collect();
+            let is = |key: &&str| name.strip_prefix(key).is_some_and(|rest| rest.starts_with([']', '=']));
+            keys.iter().any(|key| is(key))
+        };
+        text.lines().any(begins)
     };
-    text.trim_start().starts_with('{') || text.lines().any(begins)
+    text.trim_start().starts_with('{') || has(&["station", "link", "network"]) || has(&["stream"]) && !has(&["class"])
 }
 
 pub(super) fn read(text: &str) -> Result<Network, Errors> {

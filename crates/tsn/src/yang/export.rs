@@ -68,6 +68,9 @@ pub fn export(switch: &Switch) -> Result<Exported, ExportError> {
     if switch.forwarding != crate::model::Forwarding::default() {
         notes.push("`learning`, `flood` and [[forward]] are of the bridge, which the document leaves out".into());
     }
+    if !switch.streams.is_empty() {
+        notes.push("[[stream]] is of the bridge, which the document leaves out".into());
+    }
     let ports = switch.ports.iter().map(|port| interface(switch, port, priorities, &mut notes));
     let interfaces: Vec<Value> = ports.collect::<Result<_, _>>()?;
     let document = json!({ format!("{INTERFACES}:interfaces"): { "interface": interfaces } });

@@ -25,6 +25,7 @@ pub(super) mod revert;
 mod run;
 pub(super) mod status;
 mod status_user;
+mod streams;
 mod synchronised;
 pub(super) mod target_flags;
 pub(super) mod together;

@@ -7,7 +7,7 @@ use ontick_tsn::model::{Class, GateOverride, Port, Switch};
 use ontick_units::{exact, show};
 use serde::Serialize;
 
-use super::forwarding;
+use super::{forwarding, streams};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -47,6 +47,7 @@ impl Shown {
         if let Some(report) = &self.report {
             text += &core(report);
             text += &forwarding::text(switch);
+            text += &streams::text(switch, &report.counters.streams);
             for ((port, seen), counters) in switch.ports.iter().zip(&report.ports).zip(&report.counters.ports) {
                 text += &self::port(switch, port, seen, report);
                 text += &counted(switch, counters);
@@ -145,7 +146,7 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
 }
 
 /// Those that there were.
-fn causes(counted: &[(&str, u64)]) -> Vec<String> {
+pub(super) fn causes(counted: &[(&str, u64)]) -> Vec<String> {
     counted.iter().filter(|(_, frames)| *frames > 0).map(|(cause, frames)| format!("{frames} {cause}")).collect()
 }
 

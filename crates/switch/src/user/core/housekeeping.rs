@@ -28,6 +28,9 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 outlet.free_ns = 0;
                 outlet.attempts = Attempts::new();
             });
+            if let Some(streams) = &mut self.streams {
+                streams.clock_was_set(now_ns);
+            }
             self.seen_ns = self.time.now_ns();
         }
         // A system call for each port, which must not be what an opening gate waits for.

@@ -121,6 +121,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
+        streams: Vec::new(),
         forwarding: Forwarding::default(),
         classes: vec![class(0, vec![]), class(5, pcp(5)), class(7, pcp(7))],
         ports: (0..ports).map(port).collect(),
@@ -196,6 +197,7 @@ mod loops;
 mod overdue;
 mod planned;
 mod shaped;
+mod streams;
 mod transparent;
 mod waiting;
 

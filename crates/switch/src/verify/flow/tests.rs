@@ -29,6 +29,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
+        streams: Vec::new(),
         forwarding: Forwarding::default(),
         classes: rules.into_iter().enumerate().map(class).collect(),
         ports: Vec::new(),

@@ -12,7 +12,7 @@ use super::super::problem::Report;
 use crate::model::{Base, Offload, Plane};
 
 /// Software cannot turn gates faster: the edge itself takes about a microsecond.
-const SHORTEST_NS: u64 = 10_000;
+pub(crate) const SHORTEST_NS: u64 = 10_000;
 /// sch_taprio takes a cycle as a signed 32-bit number.
 const LONGEST_TAPRIO_NS: u64 = i32::MAX as u64;
 /// The beginning of 2000; a base time before it was not meant as one of TAI or UTC, in ns.
@@ -48,7 +48,7 @@ pub(super) fn cycle(port: &Port, head: &Head, now_ns: u64, report: &mut Report) 
     }
 }
 
-fn base(base_ns: u64, clock: Clock, now_ns: u64, span: std::ops::Range<usize>, report: &mut Report) {
+pub(crate) fn base(base_ns: u64, clock: Clock, now_ns: u64, span: std::ops::Range<usize>, report: &mut Report) {
     if clock == Clock::Monotonic {
         if base_ns > TEN_YEARS_NS {
             let what = "no machine runs that long: with clock = \"monotonic\" the base time counts from its start";

@@ -1,6 +1,6 @@
 //! What the parts of a file must be to each other.
 
-mod cycle;
+pub(super) mod cycle;
 mod names;
 mod reach;
 mod shapers;
