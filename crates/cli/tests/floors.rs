@@ -14,6 +14,7 @@ struct Wing {
 
 const UNITS: &str = "ontick-units";
 const ARROW: &str = "ontick-arrow";
+const PICO: &str = "ontick-pico";
 const RT: &str = "ontick-rt";
 const RECORD: &str = "ontick-record";
 const UNDO: &str = "ontick-undo";
@@ -34,10 +35,11 @@ const CLI: &str = "ontick";
 const C: &str = "ontick-c";
 const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 23] = [
+const HOUSE: [Wing; 24] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: ARROW, floor: 0, may_use: &[] },
+    Wing { name: PICO, floor: 0, may_use: &[] },
     Wing { name: RT, floor: 1, may_use: &[UNITS, BPF] },
     Wing { name: RECORD, floor: 1, may_use: &[UNITS] },
     Wing { name: UNDO, floor: 1, may_use: &[] },
@@ -47,7 +49,7 @@ const HOUSE: [Wing; 23] = [
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO, ETHTOOL] },
     Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
-    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
+    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, PICO, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, ETHTOOL, TSN] },
