@@ -382,7 +382,7 @@ fn the_unit_comes_and_goes() {
     assert_eq!(plan.commands, ["update-grub", "systemctl daemon-reload"]);
     let mut journal = Journal::open(&machine.root).unwrap();
     assert!(boot::apply(&machine.root, &plan, &mut journal).stopped.is_none());
-    boot::unit::enable(&machine.root, &mut journal).unwrap();
+    boot::unit::enable(&machine.root, boot::unit::PATH, &mut journal).unwrap();
     let link = "/etc/systemd/system/multi-user.target.wants/ontick-tune.service";
     assert_eq!(machine.root.link_target(link).as_deref(), Some(boot::unit::PATH));
     let reverted = revert(&machine.root, &mut journal, false);

@@ -27,7 +27,7 @@ pub fn is_meant(text: &str) -> bool {
         let begins = |line: &str| {
             let name: String = line.chars().filter(|c| !c.is_whitespace() && !"[\"".contains(*c)).collect();
             let is = |key: &&str| name.strip_prefix(key).is_some_and(|rest| rest.starts_with([']', '=']));
-            keys.iter().any(|key| is(key))
+            keys.iter().any(is)
         };
         text.lines().any(begins)
     };

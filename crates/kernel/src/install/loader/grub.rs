@@ -53,7 +53,7 @@ pub(in crate::install) fn again(
     let (above, below) = around(before.as_deref().unwrap_or_default(), TRIAL);
     let running = Arguments::parse(usual);
     let all = entries(&[&text, above.as_str(), &below].concat());
-    let pattern = all.into_iter().find(|entry| entry.boots(&running)).ok_or_else(|| LoaderError::NotInMenu(menu))?;
+    let pattern = all.into_iter().find(|entry| entry.boots(&running)).ok_or(LoaderError::NotInMenu(menu))?;
     let line = BootFile::OneLine.with(&pattern.arguments, arguments);
     let line = line.map_err(|why| LoaderError::Arguments { file: file.clone(), why })?;
     let mut written = Written::default();
