@@ -11,7 +11,7 @@ use ontick_switch::user::core::{Channels, Core, PortConfig};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::user::time::Time;
-use ontick_tsn::model::{Base, Class, Entry, Meter, Rule, Stream, StreamGate, StreamGateEntry};
+use ontick_tsn::model::{Base, Class, Elimination, Entry, Meter, Rule, Stream, StreamGate, StreamGateEntry};
 use ontick_tsn::schedule::Schedule;
 
 /// Frames of three lengths and two classes, from and to addresses that are known or not, without end.
@@ -61,12 +61,18 @@ fn the_core_allocates_nothing() {
         max_sdu,
         meter,
         gate,
+        eliminate: None,
+        replicate: None,
     };
     let entries = [(true, 50_000), (false, 50_000)].map(|(open, for_ns)| StreamGateEntry { open, for_ns });
     let gate = StreamGate { base: Base::At(0), cycle_ns: 100_000, entries: entries.to_vec() };
     let meter = Meter { rate: 1_000_000, burst: 10_000 };
     switch.streams =
         vec![stream(7, Some(1_000), None, None), stream(8, None, Some(meter), None), stream(9, None, None, Some(gate))];
+    switch.streams.extend([
+        Stream { replicate: Some(vec![1, 2]), ..stream(10, None, None, None) },
+        Stream { eliminate: Some(Elimination::default()), ..stream(11, None, None, None) },
+    ]);
     let gates = Schedule::new(0, &[Entry { open: 1, for_ns: 80_000 }, Entry { open: 2, for_ns: 20_000 }]);
     let attach = |seed| PortConfig { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
     let counters = Counters::of(&switch);
@@ -87,6 +93,8 @@ fn the_core_allocates_nothing() {
     let kinds = [sum(|q| q.sent.get()), sum(|q| q.full.get()), sum(|q| q.refused.get()), counters.stalls.get()];
     assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
     let of_streams: Vec<u64> = counters.streams.iter().flat_map(|of| of.drops()).map(|(_, frames)| frames).collect();
-    assert!([0, 5, 7].iter().all(|cause| of_streams[*cause] > 0), "{of_streams:?}");
+    // The causes of each stream in turn; the last is for frames without a number.
+    assert!(of_streams.len() == 35 && [0, 9, 15, 34].iter().all(|cause| of_streams[*cause] > 0), "{of_streams:?}");
+    assert!(counters.streams[3].numbered.get() > 0);
     assert!(counters.addresses_without_place.get() > 0 && counters.ports[0].malformed.get() > 0);
 }

@@ -4,10 +4,14 @@
 
 use std::net::Ipv4Addr;
 
-use crate::wire::{HEADER, TAG};
+use crate::wire::{self, HEADER, TAG};
 
 /// EtherTypes of VLAN tags: customer (0x8100) and service (0x88a8), IEEE 802.1Q clause 9.5.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
+/// EtherType of the redundancy tag (IEEE 802.1CB-2017 clause 7.8).
+pub const R_TAG: u16 = 0xf1c1;
+/// Octets of both addresses.
+const ADDRESSES: usize = 12;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const TCP: u8 = 6;
@@ -24,7 +28,9 @@ pub struct Header {
     pub from: [u8; 6],
     /// The outermost VLAN tag.
     pub tag: Option<Tag>,
-    /// EtherType behind one tag or two.
+    /// Number in the redundancy tag behind the VLAN tags.
+    pub sequence: Option<u16>,
+    /// EtherType behind all tags.
     pub ether_type: u16,
     /// What IP says, where it is IP.
     pub ip: Option<Ip>,
@@ -69,20 +75,27 @@ impl Header {
             ether_type = u16_at(frame, at + 2)?;
             at += TAG as usize;
         }
+        let mut sequence = None;
+        if ether_type == R_TAG {
+            sequence = Some(u16_at(frame, at + 2)?);
+            ether_type = u16_at(frame, at + 4)?;
+            at += wire::R_TAG as usize;
+        }
         let rest = frame.get(at..).unwrap_or_default();
         let ip = match ether_type {
             IPV4 => ipv4(rest),
             IPV6 => ipv6(rest),
             _ => None,
         };
-        Some(Self { to, from, tag, ether_type, ip })
+        Some(Self { to, from, tag, sequence, ether_type, ip })
     }
 
-    /// Octets of the service data unit in a frame of this length: what follows addresses, VLAN tag and EtherType.
+    /// Octets of the service data unit in a frame of this length: what follows addresses, tags and EtherType.
     #[inline]
     pub fn sdu(&self, octets: usize) -> u32 {
-        let header = HEADER + if self.tag.is_some() { TAG } else { 0 };
-        (octets as u32).saturating_sub(header)
+        let tag = if self.tag.is_some() { TAG } else { 0 };
+        let redundancy = if self.sequence.is_some() { wire::R_TAG } else { 0 };
+        (octets as u32).saturating_sub(HEADER + tag + redundancy)
     }
 
     /// Whether it is for one of the addresses that no bridge forwards (IEEE 802.1Q clause 8.6.3): spanning tree, flow
@@ -97,6 +110,14 @@ impl Header {
     pub fn reserved(&self) -> Option<u8> {
         (self.to[..5] == [0x01, 0x80, 0xc2, 0x00, 0x00] && self.to[5] < 0x10).then_some(self.to[5])
     }
+}
+
+/// Where the addresses and VLAN tags of a frame end, and a redundancy tag has its place.
+#[inline]
+pub fn behind_vlan_tags(frame: &[u8]) -> usize {
+    let is_tag = |at: usize| u16_at(frame, at).is_some_and(|ether_type| TAGS.contains(&ether_type));
+    let places = (ADDRESSES..).step_by(TAG as usize).take(2);
+    ADDRESSES + places.take_while(|at| is_tag(*at)).count() * TAG as usize
 }
 
 /// RFC 791 section 3.1.
@@ -217,7 +238,7 @@ mod tests {
     fn an_untagged_udp_frame() {
         let header = Header::read(&frame(&[&[0x08, 0x00], UDP_4])).unwrap();
         let ip = Ip { dscp: 46, protocol: UDP, to: Some(Ipv4Addr::new(10, 0, 0, 2)), ports: Some((1000, 6666)) };
-        assert_eq!(header, Header { to: TO, from: FROM, tag: None, ether_type: IPV4, ip: Some(ip) });
+        assert_eq!(header, Header { to: TO, from: FROM, tag: None, sequence: None, ether_type: IPV4, ip: Some(ip) });
         assert_eq!(header.sdu(1514), 1500);
     }
 
@@ -231,6 +252,21 @@ mod tests {
             Header::read(&frame(&[&[0x88, 0xa8, 0x20, 0x01, 0x81, 0x00, 0xe0, 0x02, 0x08, 0x00], UDP_4])).unwrap();
         assert_eq!(twice.tag, Some(Tag { pcp: 1, vlan: 1 }));
         assert_eq!(twice.ip.unwrap().dscp, 46);
+    }
+
+    #[test]
+    fn a_redundancy_tag_is_looked_through() {
+        let numbered: &[u8] = &[0xf1, 0xc1, 0, 0, 0x12, 0x34, 0x08, 0x00];
+        let tagged = frame(&[&[0x81, 0x00, 0xc0, 0x64], numbered, UDP_4]);
+        let header = Header::read(&tagged).unwrap();
+        assert_eq!((header.sequence, header.ether_type, header.sdu(1524)), (Some(0x1234), IPV4, 1500));
+        assert_eq!(header.ip.unwrap().ports, Some((1000, 6666)));
+        assert_eq!(behind_vlan_tags(&tagged), 16);
+        let plain = frame(&[numbered, UDP_4]);
+        assert_eq!((Header::read(&plain).unwrap().sequence, behind_vlan_tags(&plain)), (Some(0x1234), 12));
+        assert_eq!(behind_vlan_tags(&frame(&[&[0x88, 0xa8, 0, 1, 0x81, 0, 0, 1, 0x08, 0]])), 20);
+        // One that is cut off is no frame.
+        assert!(Header::read(&plain[..19]).is_none() && Header::read(&plain[..20]).is_some());
     }
 
     #[test]

@@ -99,6 +99,28 @@ pub struct Stream {
     pub meter: Option<Meter>,
     /// When its frames may come in; absent: always.
     pub gate: Option<StreamGate>,
+    /// Its frames pass once, whatever number of paths they come by.
+    pub eliminate: Option<Elimination>,
+    /// Ports that its frames leave by, each by all of them and with a redundancy tag, by their place in [`Switch::ports`];
+    /// absent: as all other frames (sequence generation and stream splitting, IEEE 802.1CB-2017 clauses 7.4.1 and 7.7).
+    pub replicate: Option<Vec<usize>>,
+}
+
+/// Of each numbered frame of a stream the first passes (sequence recovery, IEEE 802.1CB-2017 clause 7.4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elimination {
+    /// How many numbers are remembered, 2 to 128 (frerSeqRcvyHistoryLength).
+    pub history_length: u32,
+    /// After so long without a frame any number is accepted, in ns (frerSeqRcvyResetMSec).
+    pub reset_timeout_ns: u64,
+    /// How many paths the frames come by (frerSeqRcvyLatentErrorPaths).
+    pub paths: u32,
+}
+
+impl Default for Elimination {
+    fn default() -> Self {
+        Self { history_length: 64, reset_timeout_ns: 2_000_000_000, paths: 2 }
+    }
 }
 
 /// A flow meter (IEEE 802.1Q-2022 clause 8.6.5.5), the bandwidth profile of MEF 10.3 without an excess: what is above the

@@ -70,7 +70,14 @@ mod tests {
     fn header() -> Header {
         let ip = Ip { dscp: 46, protocol: 17, to: Some(Ipv4Addr::new(10, 1, 2, 3)), ports: Some((9, 6666)) };
         let tag = Some(Tag { pcp: 6, vlan: 100 });
-        Header { to: [1, 0x1b, 0x19, 0, 0, 5], from: [2, 0, 0, 0, 0, 7], tag, ether_type: 0x0800, ip: Some(ip) }
+        Header {
+            to: [1, 0x1b, 0x19, 0, 0, 5],
+            from: [2, 0, 0, 0, 0, 7],
+            tag,
+            sequence: None,
+            ether_type: 0x0800,
+            ip: Some(ip),
+        }
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub const OVERHEAD: u32 = 24;
 pub const HEADER: u32 = 14;
 /// Octets of a VLAN tag (IEEE 802.1Q clause 9.3).
 pub const TAG: u32 = 4;
+/// Octets of a redundancy tag with its EtherType (IEEE 802.1CB-2017 clause 7.8).
+pub const R_TAG: u32 = 6;
 /// The shortest frame without its check sequence; shorter ones are padded (IEEE 802.3 clause 4.4.2).
 pub const SHORTEST: u32 = 60;
 /// The largest service data unit of an ordinary link.

@@ -26,7 +26,7 @@ use super::rest::LATE_NS;
 use super::table::{Learning, Table};
 use super::time::Time;
 use egress_port::EgressPort;
-use streams::Streams;
+use streams::{Outcome, Streams};
 
 pub use command::{Channels, Command, Discarded, PortConfig, Stall};
 
@@ -242,7 +242,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let seen = &counters.ports[from];
         seen.received.add(1);
         seen.octets.add(octets as u64);
-        let Some(header) = Header::read(&self.pool.get(slot)[..octets.min(SLOT)]) else {
+        let Some(mut header) = Header::read(&self.pool.get(slot)[..octets.min(SLOT)]) else {
             return seen.malformed.add(1);
         };
         if header.ether_type == loops::ETHER_TYPE {
@@ -273,18 +273,25 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 Learning::NoPlace => counters.addresses_without_place.add(1),
             }
         }
+        let (mut octets, mut split) = (octets, None);
         if let Some(streams) = &mut self.streams {
             let port = &self.outlets[from].port;
-            let age_ns = || port.as_ref().map_or(0, P::age_ns);
-            let came_ns = || self.time.now_ns().saturating_sub(age_ns());
-            if !streams.admit(from, &header, octets, came_ns, &counters.streams) {
-                return seen.policed.add(1);
+            let came_ns = || self.time.now_ns().saturating_sub(port.as_ref().map_or(0, P::age_ns));
+            let frame = (self.pool.get_mut(slot), octets);
+            match streams.receive(from, &mut header, frame, came_ns, &counters.streams) {
+                Outcome::Passes(length, ports) => (octets, split) = (length, ports),
+                Outcome::Policed => return seen.policed.add(1),
+                Outcome::Eliminated => return seen.eliminated.add(1),
+                Outcome::TooLong => return seen.oversized.add(1),
             }
         }
         let queue = usize::from(self.rules.queue(&header));
         let mut frame = Classified { queue, octets, sdu: header.sdu(octets), event: None, arrival_ns: now_ns };
         if self.transparent_clock {
             self.stamp(from, &mut frame);
+        }
+        if let Some(ports) = split {
+            return self.send_to(ports, from, frame);
         }
         let vlan = header.tag.map_or(0, |tag| tag.vlan);
         if let Some(ports) = self.entries.ports(&header.to, vlan) {

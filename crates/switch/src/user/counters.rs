@@ -94,6 +94,33 @@ pub struct StreamCounters {
     pub gate_closed: Counter,
     /// Dropped: they were more than the rate and the burst of the meter.
     pub red: Counter,
+    /// Sent over several ports, with a number of this switch.
+    #[serde(default)]
+    pub numbered: Counter,
+    /// Dropped: with the redundancy tag there was no room for them.
+    #[serde(default)]
+    pub no_room: Counter,
+    /// Dropped: a frame with their number had come before.
+    #[serde(default)]
+    pub duplicates: Counter,
+    /// Dropped: their number was too far from those before.
+    #[serde(default)]
+    pub rogue: Counter,
+    /// Dropped: they had no number.
+    #[serde(default)]
+    pub tagless: Counter,
+    /// Passed, and their number did not follow that of the one before.
+    #[serde(default)]
+    pub out_of_order: Counter,
+    /// Numbers that no frame came with.
+    #[serde(default)]
+    pub lost: Counter,
+    /// Times that any number was accepted again, after a silence.
+    #[serde(default)]
+    pub resets: Counter,
+    /// Times that frames came by fewer or more paths than they should, counted by who looks after the core.
+    #[serde(default)]
+    pub latent_errors: Counter,
 }
 
 /// Of one port.
@@ -127,6 +154,9 @@ pub struct PortCounters {
     /// Came in and were more, larger or at another time than their stream may.
     #[serde(default)]
     pub policed: Counter,
+    /// Came in by another path before, or without a number that their stream asks for.
+    #[serde(default)]
+    pub eliminated: Counter,
     /// Octets of the frame that its interface refused last, or did not take for too long.
     #[serde(default)]
     pub refused_octets: Counter,
@@ -215,7 +245,7 @@ impl QueueCounters {
 
 impl PortCounters {
     /// Frames that came in, or would have, and were put into no queue, by their cause.
-    pub fn not_forwarded(&self) -> [(&'static str, u64); 8] {
+    pub fn not_forwarded(&self) -> [(&'static str, u64); 9] {
         // As for queues: whoever counts another kind of loss must name it here. Probes are no frames of anybody.
         let Self {
             received: _,
@@ -232,6 +262,7 @@ impl PortCounters {
             closed,
             no_entry,
             policed,
+            eliminated,
         } = self;
         [
             ("found the ring full", overflowed.get()),
@@ -242,19 +273,42 @@ impl PortCounters {
             ("came in while closed", closed.get()),
             ("no static entry", no_entry.get()),
             ("policed", policed.get()),
+            ("eliminated", eliminated.get()),
         ]
     }
 }
 
 impl StreamCounters {
     /// Frames that were dropped, by their cause.
-    pub fn drops(&self) -> [(&'static str, u64); 3] {
-        let Self { frames: _, over_sdu, gate_closed, red } = self;
+    pub fn drops(&self) -> [(&'static str, u64); 7] {
+        let Self { over_sdu, gate_closed, red, no_room, duplicates, rogue, tagless, .. } = self;
         [
             ("larger than allowed", over_sdu.get()),
             ("while its gate was closed", gate_closed.get()),
             ("above its rate and burst", red.get()),
+            ("too long for the redundancy tag", no_room.get()),
+            ("copies", duplicates.get()),
+            ("with a number out of range", rogue.get()),
+            ("without a number", tagless.get()),
         ]
+    }
+
+    /// What else there is to say of numbered frames.
+    pub fn remarks(&self) -> [(&'static str, u64); 5] {
+        let Self { numbered, out_of_order, lost, resets, latent_errors, .. } = self;
+        [
+            ("numbered", numbered.get()),
+            ("out of order", out_of_order.get()),
+            ("lost on all paths", lost.get()),
+            ("times silent", resets.get()),
+            ("times a path was missing", latent_errors.get()),
+        ]
+    }
+
+    /// Numbered frames that were the first with their number.
+    pub fn recovered(&self) -> u64 {
+        let Self { frames, duplicates, rogue, tagless, .. } = self;
+        frames.get().saturating_sub(duplicates.get() + rogue.get() + tagless.get())
     }
 }
 

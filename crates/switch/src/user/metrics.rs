@@ -21,7 +21,7 @@ const WHOLE: [(&str, &str, Whole); 7] = [
     ("addresses_without_place", "Addresses that did not fit into the table.", |all| all.addresses_without_place.get()),
     ("addresses_moved", "Addresses that moved from port to port.", |all| all.addresses_moved.get()),
 ];
-const OF_PORT: [(&str, &str, OfPort); 11] = [
+const OF_PORT: [(&str, &str, OfPort); 12] = [
     ("received", "Frames that came in.", |port| port.received.get()),
     ("received_bytes", "Their octets.", |port| port.octets.get()),
     ("overflowed", "Frames that found the ring full.", |port| port.overflowed.get()),
@@ -33,12 +33,24 @@ const OF_PORT: [(&str, &str, OfPort); 11] = [
     ("flooded", "Frames to addresses not known.", |port| port.flooded.get()),
     ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),
     ("policed", "Frames that were more, larger or at another time than their stream may.", |port| port.policed.get()),
+    ("eliminated", "Frames that came in by another path before, or without a number.", |port| port.eliminated.get()),
 ];
-const OF_STREAM: [(&str, &str, OfStream); 4] = [
+const OF_STREAM: [(&str, &str, OfStream); 13] = [
     ("stream_packets", "Frames of a stream that came in.", |stream| stream.frames.get()),
     ("stream_drops_over_sdu", "Dropped: larger than the stream may be.", |stream| stream.over_sdu.get()),
     ("stream_drops_gate", "Dropped: the gate of the stream was closed.", |stream| stream.gate_closed.get()),
     ("stream_drops_red", "Dropped: above the rate and burst of the stream.", |stream| stream.red.get()),
+    ("stream_drops_no_room", "Dropped: no room for the redundancy tag.", |stream| stream.no_room.get()),
+    ("stream_drops_duplicate", "Dropped: a frame with their number had come before.", |stream| stream.duplicates.get()),
+    ("stream_drops_rogue", "Dropped: their number was out of range.", |stream| stream.rogue.get()),
+    ("stream_drops_tagless", "Dropped: they had no number.", |stream| stream.tagless.get()),
+    ("stream_numbered", "Frames that were sent over several ports with a number.", |stream| stream.numbered.get()),
+    ("stream_out_of_order", "Frames whose number did not follow the one before.", |stream| stream.out_of_order.get()),
+    ("stream_lost", "Numbers that no frame came with.", |stream| stream.lost.get()),
+    ("stream_resets", "Times that any number was accepted again, after a silence.", |stream| stream.resets.get()),
+    ("stream_latent_errors", "Times that a path was missing or there were too many.", |stream| {
+        stream.latent_errors.get()
+    }),
 ];
 const OF_QUEUE: [(&str, &str, OfQueue); 10] = [
     ("packets", "Frames that left.", |queue| queue.sent.get()),

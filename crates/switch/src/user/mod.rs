@@ -11,6 +11,7 @@ pub mod either;
 pub mod ending;
 pub mod entries;
 pub mod gate;
+mod latent_errors;
 pub mod loop_guard;
 pub mod loop_probe;
 pub mod metrics;

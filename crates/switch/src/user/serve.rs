@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::core::{Command, Stall};
 use super::either::EitherPort;
+use super::latent_errors::LatentErrors;
 use super::loop_guard::{Action, LoopGuard};
 use super::open::OpenError;
 use super::placement::CorePlacement;
@@ -66,6 +67,7 @@ pub struct Service {
     watch: Watch,
     ports: Vec<Watched>,
     guard: LoopGuard,
+    latent_errors: LatentErrors,
     began: Instant,
     base_ns: u64,
     forced: Option<GateOverride>,
@@ -106,6 +108,7 @@ impl Service {
             watch,
             ports,
             guard,
+            latent_errors: LatentErrors::new(switch),
             began: Instant::now(),
             base_ns,
             forced: None,
@@ -137,6 +140,7 @@ impl Service {
         happened.extend(self.running.service().into_iter().map(ServiceEvent::Core));
         happened.extend(self.look_for_loops());
         happened.extend(self.look_for_refused());
+        happened.extend(self.look_for_latent_errors());
         happened.extend(self.look_at_settings());
         happened.extend(self.try_again());
         Ok(happened)
@@ -237,6 +241,15 @@ impl Service {
             happened.push(ServiceEvent::Refused(name, refused - before, counters.refused_octets.get()));
         }
         happened
+    }
+
+    /// Streams of which a path is missing.
+    fn look_for_latent_errors(&mut self) -> Vec<ServiceEvent> {
+        let found = self.latent_errors.look(self.began.elapsed(), &self.running.counters().streams);
+        let event = |(stream, missing): (usize, i64)| {
+            ServiceEvent::LatentError(self.switch.streams[stream].name.clone(), missing)
+        };
+        found.into_iter().map(event).collect()
     }
 
     fn look_for_loops(&mut self) -> Vec<ServiceEvent> {

@@ -56,13 +56,14 @@ struct Document {
     /// Static entries of the filtering database (IEEE 802.1Q-2022 clause 8.8.1).
     #[schemars(length(max = 65_536))]
     forward: Option<Vec<Forward>>,
-    /// Streams, and what their frames may be: per-stream filtering and policing (IEEE 802.1Q-2022 clause 8.6.5.2). The first
-    /// that a frame belongs to counts, in the order of the file. User data plane only.
+    /// Streams: what their frames may be, and whether they take several paths. Per-stream filtering and policing (IEEE 802.1Q-2022
+    /// clause 8.6.5.2), frame replication and elimination (IEEE 802.1CB-2017). The first that a frame belongs to counts, in the
+    /// order of the file. User data plane only.
     #[schemars(length(max = 16_384))]
     stream: Option<Vec<Stream>>,
 }
 
-/// A stream, and what its frames may be; `max-sdu`, `meter` or `gate` must be there.
+/// A stream; `max-sdu`, `meter`, `gate`, `eliminate` or `replicate` must be there.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case")]
 #[expect(dead_code, reason = "only its shape is used")]
@@ -88,6 +89,27 @@ struct Stream {
     meter: Option<Meter>,
     /// Stream gate (clause 8.6.5.4); always open where it is left out.
     gate: Option<StreamGate>,
+    /// Of each numbered frame the first passes (sequence recovery, IEEE 802.1CB-2017 clause 7.4.2).
+    eliminate: Option<Elimination>,
+    /// Names of the ports that each frame leaves by, with a redundancy tag (IEEE 802.1CB-2017 clauses 7.4.1, 7.7 and 7.8).
+    #[schemars(length(min = 2, max = 256))]
+    replicate: Option<Vec<String>>,
+}
+
+/// The vector recovery algorithm (IEEE 802.1CB-2017 clause 7.4.3.4).
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Elimination {
+    /// How many numbers are remembered.
+    #[schemars(range(min = 2, max = 128), extend("default" = 64))]
+    history_length: Option<u32>,
+    /// After so long without a frame any number is accepted.
+    #[schemars(extend("default" = "2s"))]
+    reset_timeout: Option<Time>,
+    /// How many paths the frames come by.
+    #[schemars(range(min = 2, max = 8), extend("default" = 2))]
+    paths: Option<u32>,
 }
 
 /// What is above the committed rate and burst is dropped. Octets count from the destination address to the check sequence.
@@ -430,6 +452,7 @@ mod tests {
                 "Port" => port = z.into(),
                 "Forward" => forward = z.into(),
                 "Stream" => stream = z.into(),
+                "Elimination" => stream = format!("{{ eliminate = {z} }}"),
                 "Meter" => stream = format!("{{ meter = {z} }}"),
                 "StreamGate" => stream = format!("{{ gate = {z} }}"),
                 "StreamGateEntry" => stream = format!("{{ gate = {{ entries = [{z}] }} }}"),
@@ -441,7 +464,7 @@ mod tests {
                 "switch = {switch}\nclass = [{class}]\nport = [{port}]\nforward = [{forward}]\nstream = [{stream}]"
             ))
         };
-        let streams = ["Stream", "Meter", "StreamGate", "StreamGateEntry"];
+        let streams = ["Stream", "Elimination", "Meter", "StreamGate", "StreamGateEntry"];
         for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry", "Forward"].into_iter().chain(streams) {
             assert_eq!(of(name), inside(name), "{name}");
         }

@@ -143,17 +143,23 @@ fn stream_gate() -> impl Strategy<Value = StreamGate> {
 fn stream(number: u8) -> impl Strategy<Value = Stream> {
     let meter = (1u64..100_000, 9_300u32..=16_777_216).prop_map(|(rate, burst)| Meter { rate: rate * 1_000, burst });
     let ingress = select(vec![None, Some(vec![1]), Some(vec![0, 1])]);
-    let parts = (of(0u16..4095), of(any::<[u8; 5]>()), ingress, of(42u32..=9_216), of(meter), of(stream_gate()));
-    parts.prop_map(move |(vlan, from, ingress, max_sdu, meter, gate)| Stream {
+    let eliminate = (2u32..=128, 1_000_000u64..3_600_000_000_000, 2u32..=8)
+        .prop_map(|(history_length, reset_timeout_ns, paths)| Elimination { history_length, reset_timeout_ns, paths });
+    let policed = (of(42u32..=9_216), of(meter), of(stream_gate()));
+    let redundant = (of(eliminate), select(vec![None, Some(vec![0, 1])]));
+    let parts = (of(0u16..4095), of(any::<[u8; 5]>()), ingress, policed, redundant);
+    parts.prop_map(move |(vlan, from, ingress, (max_sdu, meter, gate), (eliminate, replicate))| Stream {
         name: format!("stream-{number}"),
         to: [2, 0, 0, 0, 1, number],
         vlan,
         from: from.map(|[b, c, d, e, f]| [2, b, c, d, e, f]),
         ingress,
-        // One of the three must be there.
+        // One of them must be there.
         max_sdu: max_sdu.or((meter.is_none() && gate.is_none()).then_some(100)),
         meter,
         gate,
+        eliminate,
+        replicate,
     })
 }
 

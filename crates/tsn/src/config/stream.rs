@@ -11,7 +11,7 @@ use super::problem::{Report, Reported};
 use super::table::{At, Table};
 use super::value_error::ValueError;
 use super::{stream_gate, values};
-use crate::model::{Meter, Role, Stream};
+use crate::model::{Elimination, Meter, Role, Stream};
 use crate::wire;
 
 /// More than a network plans through one switch.
@@ -65,9 +65,13 @@ fn stream(
     let meter = meter.and_then(|table| table.map(|table| self::meter(table, report)).transpose());
     let gate = table.table("gate", "[stream.gate]".into(), report);
     let gate = gate.and_then(|table| table.map(|table| stream_gate::gate(table, head, now_ns, report)).transpose());
+    let eliminate = table.table("eliminate", "[stream.eliminate]".into(), report);
+    let eliminate = eliminate.and_then(|table| table.map(|table| elimination(table, report)).transpose());
+    let replicate = port_names(&mut table, "replicate", report);
     let span = table.span();
     table.finish(report);
-    let (meter, ingress) = (meter?, ingress?);
+    let (meter, ingress, replicate) = (meter?, ingress?, replicate?);
+    let replicate = replicate.map(|names| two_or_more(&names, ports, &span, report)).transpose()?;
     let ingress = ingress.map(|names| by_place(&names, ports, &span, report)).transpose()?;
     let stream = Stream {
         name: name?.into_inner(),
@@ -78,9 +82,13 @@ fn stream(
         max_sdu: max_sdu?,
         meter: meter.as_ref().map(|meter| *meter.get_ref()),
         gate: gate?,
+        eliminate: eliminate?,
+        replicate,
     };
-    if stream.max_sdu.is_none() && stream.meter.is_none() && stream.gate.is_none() {
-        let what = "[[stream]] asks for nothing; give it `max-sdu`, `meter` or `gate`, or leave it out";
+    let policed = stream.max_sdu.is_some() || stream.meter.is_some() || stream.gate.is_some();
+    if !policed && stream.eliminate.is_none() && stream.replicate.is_none() {
+        let what = "[[stream]] asks for nothing; give it `max-sdu`, `meter`, `gate`, `eliminate` or `replicate`, or leave it \
+                    out";
         return Err(report.error(span, what));
     }
     if let Some(meter) = meter {
@@ -97,6 +105,36 @@ fn meter(mut table: Table, report: &mut Report) -> Result<At<Meter>, Reported> {
     let span = table.span();
     table.finish(report);
     Ok(At::new(span, Meter { rate: rate?.into_inner(), burst: burst?.into_inner() as u32 }))
+}
+
+fn elimination(mut table: Table, report: &mut Report) -> Result<Elimination, Reported> {
+    let usual = Elimination::default();
+    let length = table.whole("history-length", 2..=128, report);
+    let timeout = table.parsed("reset-timeout", report, |text| match values::time(text)? {
+        ns @ 1_000_000..=3_600_000_000_000 => Ok(ns),
+        _ => Err(ValueError::is_not(text, "from 1ms to 1h (2s is usual)")),
+    });
+    let paths = table.whole("paths", 2..=8, report);
+    table.finish(report);
+    Ok(Elimination {
+        history_length: length?.map_or(usual.history_length, |length| length.into_inner() as u32),
+        reset_timeout_ns: timeout?.map_or(usual.reset_timeout_ns, Spanned::into_inner),
+        paths: paths?.map_or(usual.paths, |paths| paths.into_inner() as u32),
+    })
+}
+
+/// Ports that each frame leaves by.
+fn two_or_more(
+    names: &[At<String>],
+    ports: &[Port],
+    span: &Range<usize>,
+    report: &mut Report,
+) -> Result<Vec<usize>, Reported> {
+    if names.len() < 2 {
+        let what = "`replicate` is for two paths or more; name their ports, or leave it out and write [[forward]]";
+        return Err(report.error(span.clone(), what));
+    }
+    places(names, ports, report)
 }
 
 /// A frame that is larger than the whole burst is always red.

@@ -308,7 +308,8 @@ fn idle_slopes_that_cannot_be_kept_are_named() {
 fn a_stream_is_read_and_written_as_it_was() {
     let text = format!(
         "{CELL}\n[[stream]]\nname = \"axis\"\nto = \"02:00:00:00:00:01\"\nvlan = 10\nfrom = \"02:00:00:00:00:02\"\n\
-         ingress = [\"enp2s0f0\"]\nmax-sdu = 100\nmeter = {{ rate = \"1.5Mbit\", burst = 122 }}\n\n[stream.gate]\n\
+         ingress = [\"enp2s0f0\"]\nmax-sdu = 100\nmeter = {{ rate = \"1.5Mbit\", burst = 122 }}\n\
+         replicate = [\"enp2s0f1\", \"enp2s0f0\"]\neliminate = {{ history-length = 8 }}\n\n[stream.gate]\n\
          entries = [{{ open = true, for = \"200us\" }}, {{ open = false, for = \"800us\" }}]\n"
     );
     let Parsed { switch, warnings } = read(&text).unwrap();
@@ -328,6 +329,8 @@ fn a_stream_is_read_and_written_as_it_was() {
         max_sdu: Some(100),
         meter: Some(Meter { rate: 1_500_000, burst: 122 }),
         gate: Some(gate),
+        eliminate: Some(Elimination { history_length: 8, ..Elimination::default() }),
+        replicate: Some(vec![0, 1]),
     };
     assert_eq!(switch.streams, [axis]);
     assert_eq!(read(&write(&switch)).unwrap().switch, switch);
@@ -343,7 +346,7 @@ fn what_is_wrong_with_a_stream_is_said_with_its_place() {
     let cases = [
         (with("max-sdu = 100"), "f:27:1", "lacks `to`"),
         (with("to = \"01:80:c2:00:00:0e\"\nmax-sdu = 100"), "f:29:6", "not forwarded by any bridge"),
-        (with(to), "f:27:1", "asks for nothing; give it `max-sdu`, `meter` or `gate`"),
+        (with(to), "f:27:1", "asks for nothing; give it `max-sdu`, `meter`, `gate`, `eliminate` or `replicate`"),
         (with(&format!("{to}\nmax-sdu = 41")), "f:30:11", "no frame carries less than 42"),
         (with(&format!("{to}\nmax-sdu = 99\nvlan = 4095")), "f:31:8", "from 0 to 4094"),
         (with(&format!("{to}\nmax-sdu = 99\nfrom = \"03:00:00:00:00:01\"")), "f:31:8", "the MAC address of a station"),
@@ -357,6 +360,9 @@ fn what_is_wrong_with_a_stream_is_said_with_its_place() {
             "f:31:9",
             "it would always be dropped; write burst = 122",
         ),
+        (with(&format!("{to}\nreplicate = [\"enp2s0f1\"]")), "f:27:1", "for two paths or more"),
+        (with(&format!("{to}\neliminate = {{ history-length = 129 }}")), "f:30:32", "from 2 to 128"),
+        (with(&format!("{to}\neliminate = {{ reset-timeout = \"1us\" }}")), "f:30:31", "2s is usual"),
         (gate("entries = []"), "f:30:1", "no entry is open"),
         (gate("entries = [{ open = false, for = \"1ms\" }]"), "f:30:1", "no entry is open"),
         (gate("entries = [{ open = true, for = \"1ms\" }]"), "f:30:1", "no entry is closed; leave [stream.gate] out"),

@@ -6,8 +6,8 @@ use ontick_units::{exact, show_bit_rate};
 
 use super::{class, head, values};
 use crate::model::{
-    Base, Bridge, CLASSES, Class, Datapath, Entry, Gates, Guard, Meter, Offload, Port, Reserved, Rule, StaticEntry,
-    Stream, StreamGate, Switch,
+    Base, Bridge, CLASSES, Class, Datapath, Elimination, Entry, Gates, Guard, Meter, Offload, Port, Reserved, Rule,
+    StaticEntry, Stream, StreamGate, Switch,
 };
 
 /// The text that [`super::read`] makes this switch of.
@@ -39,11 +39,18 @@ fn stream(stream: &Stream, switch: &Switch) -> String {
     part("ingress", stream.ingress.as_ref().map(|ports| port_names(ports, switch)));
     part("max-sdu", stream.max_sdu.map(|octets| octets.to_string()));
     part("meter", stream.meter.map(meter));
+    part("eliminate", stream.eliminate.as_ref().map(elimination));
+    part("replicate", stream.replicate.as_ref().map(|ports| port_names(ports, switch)));
     text + &stream.gate.as_ref().map_or(String::new(), stream_gate)
 }
 
 fn meter(meter: Meter) -> String {
     format!("{{ rate = \"{}\", burst = {} }}", show_bit_rate(meter.rate), meter.burst)
+}
+
+fn elimination(of: &Elimination) -> String {
+    let (length, timeout) = (of.history_length, exact(of.reset_timeout_ns));
+    format!("{{ history-length = {length}, reset-timeout = \"{timeout}\", paths = {} }}", of.paths)
 }
 
 fn stream_gate(gate: &StreamGate) -> String {

@@ -10,7 +10,8 @@ pub fn text(switch: &Switch, counters: &[StreamCounters]) -> String {
     let line = |(stream, counters): (&ontick_tsn::model::Stream, &StreamCounters)| {
         let dropped = causes(&counters.drops());
         let dropped = if dropped.is_empty() { String::new() } else { format!(" · dropped: {}", dropped.join(", ")) };
-        format!("stream    {}  {} frames{dropped}\n", stream.name, counters.frames.get())
+        let remarks: String = causes(&counters.remarks()).iter().map(|remark| format!(" · {remark}")).collect();
+        format!("stream    {}  {} frames{dropped}{remarks}\n", stream.name, counters.frames.get())
     };
     switch.streams.iter().zip(counters).map(line).collect()
 }

@@ -49,7 +49,17 @@ impl Drops {
     pub fn of_switch(counters: &Value) -> Option<u64> {
         let count = |of: &Value, names: &[&str]| -> Option<u64> { names.iter().map(|name| of[name].as_u64()).sum() };
         let (from, to) = (&counters["ports"][0], &counters["ports"][1]);
-        let ingress = ["overflowed", "oversized", "malformed", "reserved", "filtered", "closed", "no_entry", "policed"];
+        let ingress = [
+            "overflowed",
+            "oversized",
+            "malformed",
+            "reserved",
+            "filtered",
+            "closed",
+            "no_entry",
+            "policed",
+            "eliminated",
+        ];
         let egress = ["full", "over_sdu", "no_window", "down", "refused"];
         let queues: Option<u64> = to["queues"].as_array()?.iter().map(|queue| count(queue, &egress)).sum();
         Some(count(from, &ingress)? + queues?)
@@ -104,9 +114,9 @@ mod tests {
         let queue =
             serde_json::json!({ "full": 1, "over_sdu": 2, "no_window": 4, "down": 8, "refused": 16, "sent": 999 });
         let port = serde_json::json!({ "overflowed": 32, "oversized": 64, "malformed": 128, "reserved": 256,
-                                       "filtered": 512, "closed": 1024, "no_entry": 2048, "policed": 4096, "queues": [queue, queue] });
+                                       "filtered": 512, "closed": 1024, "no_entry": 2048, "policed": 4096, "eliminated": 8192, "queues": [queue, queue] });
         let mut counters = serde_json::json!({ "ports": [port, port] });
-        assert_eq!(Drops::of_switch(&counters), Some(2 * 31 + 8160));
+        assert_eq!(Drops::of_switch(&counters), Some(2 * 31 + 16352));
         counters["ports"][0].as_object_mut().unwrap().remove("closed");
         assert_eq!(Drops::of_switch(&counters), None);
     }

@@ -1,8 +1,10 @@
-//! Streams: which one a frame belongs to, and whether it may come in (per-stream filtering and policing, IEEE 802.1Q-2022
-//! clause 8.6.5.2).
+//! Streams: which one a frame belongs to, and what becomes of it: elimination of what came by another path (IEEE
+//! 802.1CB-2017), filtering and policing (IEEE 802.1Q-2022 clause 8.6.5.2), and replication.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod meter;
+mod r_tag;
+mod recovery;
 
 use ontick_tsn::frame::Header;
 use ontick_tsn::model::{Entry, Stream, Switch};
@@ -14,6 +16,7 @@ use crate::user::counters::StreamCounters;
 use crate::user::entries::Ports;
 use crate::user::gate::Gates;
 use meter::Meter;
+use recovery::{Recovery, Verdict};
 
 /// The gate of a stream is the one of queue 0.
 const OPEN: u16 = 1;
@@ -25,7 +28,20 @@ pub(super) struct Streams {
     filters: Vec<Filter>,
 }
 
-/// What is asked of the frames of one stream, in this order.
+/// What becomes of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It goes on with so many octets, by these ports where its stream names them.
+    Passes(usize, Option<Ports>),
+    /// It is larger, more or at another time than its stream may be.
+    Policed,
+    /// It came by another path before, or has no number.
+    Eliminated,
+    /// With a redundancy tag there is no room for it.
+    TooLong,
+}
+
+/// What is done with the frames of one stream.
 struct Filter {
     vlan: Option<u16>,
     from: Option<[u8; 6]>,
@@ -33,6 +49,11 @@ struct Filter {
     max_sdu: u32,
     gate: Option<Gates>,
     meter: Option<Meter>,
+    recovery: Option<Recovery>,
+    /// Ports that each frame leaves by.
+    replicate: Option<Ports>,
+    /// Number of the next frame that has none.
+    number: u16,
     /// The next stream to the same address.
     next: Option<u16>,
 }
@@ -53,37 +74,29 @@ impl Streams {
         Some(Box::new(Self { first, filters }))
     }
 
-    /// Whether a frame that came in on a port may go on. Frames of no stream may.
+    /// What becomes of a frame that came in on a port and is in the slot. Frames of no stream pass.
     #[inline]
-    pub fn admit(
+    pub fn receive(
         &mut self,
         port: usize,
-        header: &Header,
-        octets: usize,
+        header: &mut Header,
+        (slot, octets): (&mut [u8], usize),
         came_ns: impl FnOnce() -> u64,
         counters: &[StreamCounters],
-    ) -> bool {
-        let Some(index) = self.find(port, header) else { return true };
-        let (filter, Some(counters)) = (&mut self.filters[index], counters.get(index)) else { return true };
+    ) -> Outcome {
+        let Some(index) = self.find(port, header) else { return Outcome::Passes(octets, None) };
+        let (filter, Some(counters)) = (&mut self.filters[index], counters.get(index)) else {
+            return Outcome::Passes(octets, None);
+        };
         counters.frames.add(1);
-        if header.sdu(octets) > filter.max_sdu {
-            counters.over_sdu.add(1);
-            return false;
+        let came_ns = if filter.is_timed() { came_ns() } else { 0 };
+        let Some(octets) = filter.eliminate(header, (&mut *slot, octets), came_ns, counters) else {
+            return Outcome::Eliminated;
+        };
+        if !filter.admits(header, octets, came_ns, counters) {
+            return Outcome::Policed;
         }
-        if filter.gate.is_none() && filter.meter.is_none() {
-            return true;
-        }
-        let came_ns = came_ns();
-        if filter.gate.as_mut().is_some_and(|gate| gate.at(came_ns).open & OPEN == 0) {
-            counters.gate_closed.add(1);
-            return false;
-        }
-        let red = |meter: &mut Meter| !meter.is_green(wire::frame_octets(octets as u32), came_ns);
-        if filter.meter.as_mut().is_some_and(red) {
-            counters.red.add(1);
-            return false;
-        }
-        true
+        filter.replicate(header, (slot, octets), counters)
     }
 
     /// The first stream, in the order of the file, that a frame belongs to.
@@ -109,6 +122,9 @@ impl Streams {
             if let Some(gate) = &mut filter.gate {
                 gate.forget();
             }
+            if let Some(recovery) = &mut filter.recovery {
+                recovery.clock_was_set(now_ns);
+            }
         }
     }
 }
@@ -127,8 +143,95 @@ impl Filter {
             max_sdu: stream.max_sdu.unwrap_or(u32::MAX),
             gate,
             meter: stream.meter.as_ref().map(Meter::new),
+            recovery: stream.eliminate.as_ref().map(Recovery::new),
+            replicate: stream.replicate.as_ref().map(|ports| ports.iter().collect()),
+            number: 0,
             next: None,
         }
+    }
+
+    /// Whether it matters when frames came.
+    #[inline]
+    fn is_timed(&self) -> bool {
+        self.gate.is_some() || self.meter.is_some() || self.recovery.is_some()
+    }
+
+    /// Lets of each number the first frame pass, without its redundancy tag if it needs that no more; how long it is then.
+    #[inline]
+    fn eliminate(
+        &mut self,
+        header: &mut Header,
+        (slot, octets): (&mut [u8], usize),
+        came_ns: u64,
+        counters: &StreamCounters,
+    ) -> Option<usize> {
+        let Some(recovery) = &mut self.recovery else { return Some(octets) };
+        let Some(number) = header.sequence else {
+            counters.tagless.add(1);
+            return None;
+        };
+        if recovery.times_out(came_ns) {
+            counters.resets.add(1);
+        }
+        match recovery.receive(number, came_ns) {
+            Verdict::Duplicate => {
+                counters.duplicates.add(1);
+                return None;
+            }
+            Verdict::Rogue => {
+                counters.rogue.add(1);
+                return None;
+            }
+            Verdict::Accepted { out_of_order, lost } => {
+                counters.out_of_order.add(out_of_order.into());
+                counters.lost.add(lost.into());
+            }
+        }
+        if self.replicate.is_some() {
+            return Some(octets);
+        }
+        header.sequence = None;
+        Some(r_tag::remove(slot, octets))
+    }
+
+    /// Whether a frame is no larger, no more and at no other time than it may be.
+    #[inline]
+    fn admits(&mut self, header: &Header, octets: usize, came_ns: u64, counters: &StreamCounters) -> bool {
+        if header.sdu(octets) > self.max_sdu {
+            counters.over_sdu.add(1);
+            return false;
+        }
+        if self.gate.as_mut().is_some_and(|gate| gate.at(came_ns).open & OPEN == 0) {
+            counters.gate_closed.add(1);
+            return false;
+        }
+        let red = |meter: &mut Meter| !meter.is_green(wire::frame_octets(octets as u32), came_ns);
+        if self.meter.as_mut().is_some_and(red) {
+            counters.red.add(1);
+            return false;
+        }
+        true
+    }
+
+    /// Numbers a frame that is to leave by several ports, if it has no number yet.
+    #[inline]
+    fn replicate(
+        &mut self,
+        header: &mut Header,
+        (slot, octets): (&mut [u8], usize),
+        counters: &StreamCounters,
+    ) -> Outcome {
+        if self.replicate.is_none() || header.sequence.is_some() {
+            return Outcome::Passes(octets, self.replicate);
+        }
+        let Some(octets) = r_tag::insert(slot, octets, self.number) else {
+            counters.no_room.add(1);
+            return Outcome::TooLong;
+        };
+        header.sequence = Some(self.number);
+        self.number = self.number.wrapping_add(1);
+        counters.numbered.add(1);
+        Outcome::Passes(octets, self.replicate)
     }
 
     #[inline]

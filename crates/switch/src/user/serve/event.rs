@@ -26,6 +26,8 @@ pub enum ServiceEvent {
     Changed(String, String),
     /// Its interface did not take frames: how many since this was said last, and the octets of the last one.
     Refused(String, u64, u64),
+    /// Copies of a stream's frames are missing (below zero: there are too many): how many since that was looked at anew.
+    LatentError(String, i64),
     /// To the core, or its clock.
     Core(CoreEvent),
 }
@@ -50,6 +52,19 @@ impl fmt::Display for ServiceEvent {
                 "port {port}: its interface did not take {frames} frames, the last one of {octets} octets; they are \
                  dropped (is the MTU at the other end smaller?)"
             ),
+            ServiceEvent::LatentError(stream, missing @ 1..) => {
+                write!(
+                    f,
+                    "stream {stream}: {missing} copies are missing, as one of its paths brings less than the others"
+                )
+            }
+            ServiceEvent::LatentError(stream, missing) => {
+                write!(
+                    f,
+                    "stream {stream}: {} copies too many came: it has more paths than the file says",
+                    missing.abs()
+                )
+            }
             ServiceEvent::Reopened(port) => {
                 write!(f, "port {port}: no probe comes back any more; the port is open again")
             }

@@ -53,7 +53,7 @@ fn plain(class: usize) -> impl Iterator<Item = Header> {
         to[0] |= multicast;
         let ports = [UDP, TCP].contains(&protocol).then_some((FROM_PORT + class as u16, to_port + class as u16));
         let ip = Ip { dscp, protocol, to: (ether_type == IPV4).then_some(TO_IP), ports };
-        Header { to, from, tag, ether_type, ip: (ether_type != EXPERIMENT).then_some(ip) }
+        Header { to, from, tag, sequence: None, ether_type, ip: (ether_type != EXPERIMENT).then_some(ip) }
     };
     // What changes fastest comes last.
     addresses().into_iter().flat_map(move |(multicast, to_port)| {

@@ -1,7 +1,7 @@
 //! Streams: filters, meters and gates on frames that come in, and what one that babbles does to others.
 
 use super::*;
-use ontick_tsn::model::{Base, Meter, Stream, StreamGate, StreamGateEntry};
+use ontick_tsn::model::{Base, Elimination, Meter, Stream, StreamGate, StreamGateEntry};
 
 /// Frames to the station 2, of any VLAN and source.
 fn stream() -> Stream {
@@ -14,6 +14,8 @@ fn stream() -> Stream {
         max_sdu: None,
         meter: None,
         gate: None,
+        eliminate: None,
+        replicate: None,
     }
 }
 
@@ -140,9 +142,12 @@ fn a_clock_that_was_set_back_neither_closes_a_gate_nor_empties_a_meter() {
     let meter = Some(Meter { rate: 100_000_000, burst: 1_000 });
     let (bench, switch) = with(vec![Stream { gate, meter, ..stream() }], 2);
     let mut streams = Streams::of(&switch, 3).unwrap();
-    let header = Header::read(&frame(1, 2, 0, 0, 60)).unwrap();
     let counters = &bench.counters.streams;
-    let admit = |streams: &mut Streams, at_ns: u64, octets| streams.admit(0, &header, octets, || at_ns, counters);
+    let admit = |streams: &mut Streams, at_ns: u64, octets| {
+        let mut frame = frame(1, 2, 0, 0, octets);
+        let mut header = Header::read(&frame).unwrap();
+        streams.receive(0, &mut header, (&mut frame[..], octets), || at_ns, counters) == Outcome::Passes(octets, None)
+    };
     assert!(admit(&mut streams, 5_000_000_400, 990));
     assert!(!admit(&mut streams, 5_000_000_450, 990), "the bucket is empty");
     streams.clock_was_set(1_000_000);
@@ -218,3 +223,91 @@ fn a_talker_that_babbles_moves_others_by_one_of_its_frames_at_most() {
 
 /// Of one frame that the core takes in and drops, and one hand-over.
 const TURN_NS: u64 = 1_500;
+
+/// A numbered frame, as another switch sends it.
+fn numbered(mut frame: Vec<u8>, number: u16) -> Vec<u8> {
+    let [a, b] = number.to_be_bytes();
+    frame.splice(16..16, [0xf1, 0xc1, 0, 0, a, b]);
+    frame
+}
+
+#[test]
+fn a_replicated_frame_leaves_by_each_port_with_the_next_number() {
+    let twice = Stream { replicate: Some(vec![1, 2]), ingress: Some(vec![0]), ..stream() };
+    let (mut bench, switch) = with(vec![twice], 4);
+    let mut core = core!(bench, &switch, None);
+    let plain = |number| frame(1, 2, 0, number, 100);
+    // One that has a number already keeps it.
+    let came = [plain(0), frame(1, 9, 0, 7, 60), plain(1), numbered(plain(2), 500), plain(3)];
+    bench.far[0].0.borrow_mut().coming.extend(came);
+    (0..200).for_each(|_| core.turn());
+    let expected = [numbered(plain(0), 0), numbered(plain(1), 1), numbered(plain(2), 500), numbered(plain(3), 2)];
+    for far in [1, 2] {
+        let ours: Vec<_> = gone(&bench.far[far]).into_iter().filter(|frame| frame[5] == 2).collect();
+        assert_eq!(ours, expected);
+    }
+    assert_eq!(gone(&bench.far[3]), [frame(1, 9, 0, 7, 60)], "nothing else but what has no stream");
+    let counters = &bench.counters.streams[0];
+    assert_eq!((counters.frames.get(), counters.numbered.get()), (4, 3));
+}
+
+#[test]
+fn untagged_frames_are_numbered_behind_their_addresses_and_the_longest_have_no_room() {
+    let twice = Stream { replicate: Some(vec![0, 1]), ..stream() };
+    let (mut bench, mut switch) = with(vec![twice], 2);
+    switch.ports.iter_mut().for_each(|port| port.max_sdu = vec![Some(9_000); 3]);
+    let mut core = core!(bench, &switch, None);
+    let mut untagged = frame(1, 2, 0, 0, 100);
+    untagged.drain(12..16);
+    let longest = frame(1, 2, 0, 1, SLOT - 6);
+    bench.far[0].0.borrow_mut().coming.extend([untagged.clone(), longest.clone(), frame(1, 2, 0, 2, SLOT - 5)]);
+    (0..400).for_each(|_| core.turn());
+    let mut expected = untagged;
+    expected.splice(12..12, [0xf1, 0xc1, 0, 0, 0, 0]);
+    assert_eq!(gone(&bench.far[1]), [expected, numbered(longest, 1)]);
+    assert_eq!((bench.counters.streams[0].no_room.get(), bench.counters.ports[0].oversized.get()), (1, 1));
+}
+
+#[test]
+fn of_two_paths_each_frame_passes_once_and_without_its_number() {
+    let once = Stream { eliminate: Some(Elimination::default()), ingress: Some(vec![0, 1]), ..stream() };
+    let (mut bench, switch) = with(vec![once], 3);
+    let switch = Switch { forwarding: to_port_2(), ..switch };
+    let mut core = core!(bench, &switch, None);
+    let plain = |number: u32| frame(1, 2, 0, number, 100);
+    for number in 0..200u32 {
+        // The first path loses every third frame, the second every fifth; the second is later.
+        let at =
+            |path: usize, number: u32| (number % [3, 5][path] != 0).then(|| numbered(plain(number), number as u16));
+        bench.far[0].0.borrow_mut().coming.extend(at(0, number));
+        bench.far[1].0.borrow_mut().coming.extend(number.checked_sub(9).and_then(|number| at(1, number)));
+        (0..40).for_each(|_| core.turn());
+    }
+    bench.far[0].0.borrow_mut().coming.push_back(plain(900));
+    bench.far[0].0.borrow_mut().coming.push_back(numbered(plain(901), 30_000));
+    (0..400).for_each(|_| core.turn());
+    let mut came: Vec<u32> = gone(&bench.far[2]).iter().map(|frame| number(frame)).collect();
+    assert!(gone(&bench.far[2]).iter().all(|frame| *frame == plain(number(frame))), "as they were sent");
+    came.sort_unstable();
+    // Of the last nine the second path brings nothing.
+    let expected: Vec<u32> = (0..200).filter(|n| n % 3 != 0 || n % 5 != 0 && *n < 191).collect();
+    assert_eq!(came, expected);
+    let of = &bench.counters.streams[0];
+    let all: u64 = [&bench.counters.ports[0], &bench.counters.ports[1]].map(|port| port.eliminated.get()).iter().sum();
+    assert_eq!(of.duplicates.get() + of.rogue.get() + of.tagless.get(), all);
+    assert_eq!((of.rogue.get(), of.tagless.get(), of.recovered()), (1, 1, expected.len() as u64));
+    assert!(of.lost.get() > 5, "each fifteenth: {}", of.lost.get());
+}
+
+/// A switch between two others: what comes by two paths leaves by two.
+#[test]
+fn what_is_eliminated_and_replicated_keeps_its_number() {
+    let both = Stream { eliminate: Some(Elimination::default()), replicate: Some(vec![2, 3]), ..stream() };
+    let (mut bench, switch) = with(vec![both], 4);
+    let mut core = core!(bench, &switch, None);
+    let one = numbered(frame(1, 2, 0, 0, 100), 4_711);
+    bench.far[0].0.borrow_mut().coming.push_back(one.clone());
+    bench.far[1].0.borrow_mut().coming.push_back(one.clone());
+    (0..40).for_each(|_| core.turn());
+    assert_eq!([gone(&bench.far[2]), gone(&bench.far[3])], [vec![one.clone()], vec![one]]);
+}

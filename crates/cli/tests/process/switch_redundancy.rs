@@ -1,0 +1,137 @@
+//! Frames that take both ways around a ring of four switches, of which one is cut meanwhile; sent and judged by scapy.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+
+use ontick_switch::verify::namespace::Namespace;
+
+use super::namespace::namespace;
+use super::put_back::RevertSwitches;
+use super::{Running, alone_on_this_machine, has, ontick, wait_until};
+
+/// Where the talker is: it numbers and replicates. Other frames take the way by `b` alone.
+const FIRST: &str = r#"
+[[stream]]
+name = "axis"
+to = "02:00:00:00:01:00"
+vlan = 100
+ingress = ["a0"]
+replicate = ["ab", "ac"]
+"#;
+/// Where the listener is.
+const LAST: &str = r#"
+[[stream]]
+name = "axis"
+to = "02:00:00:00:01:00"
+vlan = 100
+ingress = ["db", "dc"]
+eliminate = { history-length = 128 }
+
+[[forward]]
+to = "02:00:00:00:01:00"
+ports = ["d0"]
+"#;
+
+/// The switch file of one node of the ring.
+fn file(name: &str, flood: &[&str], ports: &[&str], rest: &str) -> String {
+    let port = |port: &&str| format!("[[port]]\nname = \"{port}\"\nrate = \"1Gbit\"\n");
+    format!(
+        "[switch]\nname = \"{name}\"\nplane = \"user\"\nflood = {flood:?}\n[[class]]\nname = \"control\"\nqueue = 1\nmatch = \
+         [{{ pcp = 5 }}]\n[[class]]\nname = \"others\"\nqueue = 0\n{}{rest}",
+        ports.iter().map(port).collect::<String>()
+    )
+}
+
+fn forward(port: &str) -> String {
+    format!("[[forward]]\nto = \"02:00:00:00:01:00\"\nports = [\"{port}\"]\n")
+}
+
+/// Both ends of each cable: of the ring, and to the stations.
+const CABLES: [[&str; 2]; 6] =
+    [["ab", "ba"], ["bd", "db"], ["ac", "ca"], ["cd", "dc"], ["a0", "talker"], ["d0", "listener"]];
+
+fn join(here: &Namespace) {
+    for [one, other] in CABLES {
+        here.ip(&["link", "add", one, "type", "veth", "peer", "name", other]).unwrap();
+        for end in [one, other] {
+            here.ip(&["link", "set", end, "up"]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_cut_of_one_path_loses_no_frame_and_passes_none_twice() {
+    if !has("ip") {
+        return;
+    }
+    let Some(here) = namespace() else { return };
+    // Where Debian's python3-scapy is, which other Pythons do not find.
+    let Some(python) = has("scapy").then_some("/usr/bin/python3") else { return };
+    let _alone = alone_on_this_machine();
+    join(&here);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let state = path("state");
+    let _back = RevertSwitches { here: &here, state: std::path::Path::new(&state) };
+    let files = [
+        file("a", &["a0", "ab"], &["a0", "ab", "ac"], FIRST),
+        file("b", &["ba", "bd"], &["ba", "bd"], &forward("bd")),
+        file("c", &["cd"], &["ca", "cd"], &forward("cd")),
+        file("d", &["d0", "db", "dc"], &["d0", "db", "dc"], LAST),
+    ];
+    let names = ["a", "b", "c", "d"].map(|name| path(&format!("{name}.toml")));
+    names.iter().zip(files).for_each(|(name, text)| std::fs::write(name, text).unwrap());
+    let mut words = vec!["switch", "run", "--state", &state];
+    words.extend(names.iter().map(String::as_str));
+    let mut command = ontick(&words);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let run = Running(here.within(|| command.spawn()).unwrap().unwrap());
+    let status = |name: &str| -> Option<serde_json::Value> {
+        let output = here.within(|| ontick(&["switch", "status", name, "--json", "--state", &state]).output());
+        serde_json::from_slice(&output.unwrap().unwrap().stdout).ok()
+    };
+    let is_up = |name: &str| {
+        let report = status(name)?["report"].take();
+        let ports = report["ports"].as_array()?.clone();
+        Some(!ports.is_empty() && ports.iter().all(|port| port["link"] == true && port["closed"] == false))
+    };
+    wait_until("all four work", || ["a", "b", "c", "d"].iter().all(|name| is_up(name) == Some(true)));
+
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/switch_redundancy.py");
+    let mut judge = Command::new(python);
+    judge
+        .args([script, "talker", "listener", "db"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut judge = here.within(|| judge.spawn()).unwrap().unwrap();
+    let (mut answer, mut asked) = (judge.stdin.take().unwrap(), BufReader::new(judge.stdout.take().unwrap()));
+    let mut verdict = String::new();
+    loop {
+        let mut line = String::new();
+        if asked.read_line(&mut line).unwrap() == 0 {
+            break;
+        }
+        match line.trim() {
+            "cut" => here.ip(&["link", "set", "bd", "down"]).unwrap(),
+            "join" => here.ip(&["link", "set", "bd", "up"]).unwrap(),
+            other => verdict += other,
+        }
+        let _ = answer.write_all(b"done\n");
+    }
+    let mut errors = String::new();
+    judge.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert!(judge.wait().unwrap().success(), "{verdict}{errors}");
+    println!("{verdict}");
+
+    // The cut was noticed, though no frame was missing.
+    let mut counters = serde_json::Value::Null;
+    wait_until("the copies that are missing are counted", || {
+        counters = status("d").map_or(counters.take(), |mut status| status["report"]["counters"]["streams"][0].take());
+        counters["latent_errors"].as_u64() > Some(0)
+    });
+    let count = |name: &str| counters[name].as_u64().unwrap();
+    assert_eq!(count("frames") - count("duplicates"), 2400, "{counters}");
+    assert_eq!(["lost", "rogue", "tagless", "resets"].map(count), [0; 4], "{counters}");
+    drop(run);
+}
