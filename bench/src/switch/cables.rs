@@ -137,5 +137,6 @@ pub fn model(socket: Socket) -> Switch {
         forwarding: ontick_tsn::model::Forwarding::default(),
         classes: (0..8).map(class).collect(),
         ports: PORTS.iter().map(|name| port(name)).collect(),
+        streams: Vec::new(),
     }
 }
