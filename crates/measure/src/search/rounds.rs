@@ -214,6 +214,9 @@ mod tests {
 
     #[test]
     fn fewer_boots_than_the_fewest_show_no_effect() {
+        // The table of docs/search.md.
+        let all: Vec<u64> = (1..=8).map(|candidates| fewest_boots(0.05, candidates)).collect();
+        assert_eq!(all, [14, 24, 32, 45, 54, 63, 72, 90]);
         let fewest = fewest_boots(0.05, 3);
         let rounds = searched(&[40.0, 0.0, 0.0], fewest - 1, 1);
         assert_eq!(rounds.race().result().that(Verdict::Helps).count(), 0);

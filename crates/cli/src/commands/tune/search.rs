@@ -1,6 +1,7 @@
 //! `ontick tune search`
 
 mod asked;
+mod asked_boots;
 mod bench;
 mod boots;
 mod candidates;
@@ -32,7 +33,7 @@ use crate::flags::{self, PictureFlags, RootFlag, TargetFlags};
 /// and what does not come up is left out.
 #[derive(Args)]
 #[command(
-    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE margin=TIME phase=TIME cpu=N keep-awake\n                            of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n  sim:NAME=hang             one with which the search gets no turn\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  ontick tune search --boot             what would be tried, and by how many boots\n  sudo ontick tune search --boot --restart\n  sudo ontick tune search --boot --status --out found.toml\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
+    after_help = "Candidates:\n  governor irq-affinity …   settings, as in ontick tune plan\n  wait=METHOD duty=SHARE margin=TIME phase=TIME cpu=N keep-awake\n                            of the loop, without any setting\n  knobs                     all settings of the profile (the default)\n  loop                      the usual alternatives of the loop\n  sim:NAME=POINTS           one of a modelled machine, in virtual time\n  sim:NAME=hang             one with which the search gets no turn\n\nExamples:\n  sudo ontick tune search --time 20min --out found.toml\n  sudo ontick tune search stat-interval irq-affinity loop --load cpu\n  sudo ontick tune search --continue --time 40min --svg found.svg\n  ontick tune search --boot             what would be tried, and how often\n  sudo ontick tune search --boot --restart\n  sudo ontick tune search --boot --status --out found.toml\n  sudo ontick tune apply --profile found.toml\n  ontick tune search sim:good=2 sim:none=0 --seed 1"
 )]
 pub struct Search {
     /// What is tried [default: knobs; with --boot, the kernel arguments of the plan]

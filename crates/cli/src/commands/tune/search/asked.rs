@@ -15,7 +15,7 @@ use ontick_units::{CpuList, exact};
 use serde::{Deserialize, Serialize};
 
 use super::Search;
-use super::boots::AskedBoots;
+use super::asked_boots::AskedBoots;
 use super::candidates::Candidate;
 use crate::failure::Failure;
 

@@ -1,12 +1,10 @@
-//! What a search by restarts was asked for besides what every search is.
+//! A search by restarts from its options, and the race that it runs.
 
-use ontick_machine::boot::Argument;
-use ontick_machine::facts::Arguments;
 use ontick_measure::search::{BOOT, BootStep, Candidate, Plan, fewest_boots};
-use serde::{Deserialize, Serialize};
 
 use crate::commands::tune::search::Search;
 use crate::commands::tune::search::asked::{Asked, ERROR};
+use crate::commands::tune::search::asked_boots::AskedBoots;
 use crate::failure::Failure;
 
 /// Blocks in a boot, and the time since its start after which they begin, where nothing else is asked for.
@@ -15,54 +13,22 @@ const SETTLE_NS: u64 = 30_000_000_000;
 /// Arguments are numbers in a set of so many.
 const MOST_CANDIDATES: usize = 64;
 
-/// Of a search by restarts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AskedBoots {
-    /// Boots at most.
-    pub most: u64,
-    /// Blocks in each.
-    pub blocks: u64,
-    pub settle_ns: u64,
-    /// The kernel that is searched.
-    pub release: String,
-    /// The command line of the usual boot.
-    pub usual: String,
-    /// What each candidate adds to it.
-    pub arguments: Vec<String>,
-}
-
-impl AskedBoots {
-    pub fn of(flags: &Search, release: &str, usual: &str, arguments: Vec<String>) -> Result<Self, Failure> {
-        let (blocks, fewest) = (flags.blocks.unwrap_or(BLOCKS), fewest_boots(ERROR, arguments.len()));
-        let most = flags.boots.unwrap_or(2 * fewest);
-        if arguments.len() > MOST_CANDIDATES {
-            return Err(Failure::new(format!("a search by restarts takes {MOST_CANDIDATES} candidates at most")));
-        }
-        check_boots(most, arguments.len())?;
-        Ok(Self {
-            most,
-            blocks,
-            settle_ns: flags.settle.unwrap_or(SETTLE_NS),
-            release: release.into(),
-            usual: usual.into(),
-            arguments,
-        })
+/// As the options have it, for a kernel and the command line of its usual boot.
+pub fn asked_boots(flags: &Search, release: &str, usual: &str, arguments: Vec<String>) -> Result<AskedBoots, Failure> {
+    let (blocks, fewest) = (flags.blocks.unwrap_or(BLOCKS), fewest_boots(ERROR, arguments.len()));
+    let most = flags.boots.unwrap_or(2 * fewest);
+    if arguments.len() > MOST_CANDIDATES {
+        return Err(Failure::new(format!("a search by restarts takes {MOST_CANDIDATES} candidates at most")));
     }
-
-    /// The arguments of an arm.
-    pub fn of_arm<'a>(&'a self, arm: &'a [usize]) -> impl Iterator<Item = Argument> + 'a {
-        arm.iter().map(|n| argument(&self.arguments[*n]))
-    }
-
-    /// Whether a boot with this command line is one of that arm.
-    pub fn is_arm(&self, arm: &[usize], release: &str, cmdline: &str) -> bool {
-        let given = Arguments::parse(cmdline);
-        release == self.release
-            && match arm.is_empty() {
-                true => cmdline == self.usual,
-                false => self.of_arm(arm).all(|wanted| given.iter().any(|word| word == wanted.text())),
-            }
-    }
+    check_boots(most, arguments.len())?;
+    Ok(AskedBoots {
+        most,
+        blocks,
+        settle_ns: flags.settle.unwrap_or(SETTLE_NS),
+        release: release.into(),
+        usual: usual.into(),
+        arguments,
+    })
 }
 
 /// Refuses a number of boots by which no effect could be shown.
@@ -75,12 +41,6 @@ pub fn check_boots(most: u64, candidates: usize) -> Result<(), Failure> {
         ))),
         false => Ok(()),
     }
-}
-
-/// An argument as it stands on the command line.
-pub fn argument(text: &str) -> Argument {
-    let (key, value) = text.split_once('=').unwrap_or((text, ""));
-    Argument { key: key.into(), value: value.into(), why: "" }
 }
 
 pub fn is_measured(step: &BootStep) -> bool {

@@ -6,12 +6,13 @@ use ontick_measure::search::{SearchJournal, SearchJournalError, fewest_boots};
 use ontick_record::search::Skipped;
 use ontick_units::{CpuList, exact};
 
-use super::asked::AskedBoots;
+use super::asked::asked_boots;
 use super::{go_on, machine};
 use crate::commands::tune::errors::no_boot_plan;
 use crate::commands::tune::program;
 use crate::commands::tune::search::Search;
 use crate::commands::tune::search::asked::{Asked, ERROR};
+use crate::commands::tune::search::asked_boots::AskedBoots;
 use crate::commands::tune::search::candidates::Candidate;
 use crate::commands::tune::search::searching::begin_journal;
 use crate::failure::{Failure, Outcome};
@@ -33,7 +34,7 @@ pub fn begin(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
     let mut asked = Asked::of(flags, names, target.profile, cpu, &target.cpus)?;
     asked.skipped = skipped;
     let arguments: Vec<String> = tried.iter().map(|of| of.argument.clone()).collect();
-    let boots = AskedBoots::of(flags, &machine::release(root), &machine::cmdline(root), arguments)?;
+    let boots = asked_boots(flags, &machine::release(root), &machine::cmdline(root), arguments)?;
     // Everything that would end the search at its first restart ends it now.
     let all: Vec<usize> = (0..tried.len()).collect();
     machine::trial(root, &boots, &all, 1)?;

@@ -10,8 +10,8 @@ use ontick_machine::revert::revert_but;
 use ontick_machine::{Journal, Root};
 use ontick_measure::search::BootNow;
 
-use super::asked::{AskedBoots, argument};
 use crate::commands::tune::program;
+use crate::commands::tune::search::asked_boots::{AskedBoots, argument};
 use crate::failure::Failure;
 use crate::flags::RootFlag;
 

@@ -17,8 +17,6 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::needs_root;
 use crate::terminal;
 
-pub use asked::AskedBoots;
-
 /// Begins such a search, goes on with one, shows it or gives it up.
 pub fn search(flags: &Search) -> Result<Outcome, Failure> {
     let root = flags.root.open()?;

@@ -5,7 +5,7 @@ use ontick_measure::search::model::Boots;
 use ontick_measure::search::{Rounds, replay};
 use ontick_units::CpuList;
 
-use super::asked::AskedBoots;
+use super::asked::asked_boots;
 use super::result;
 use super::session::effects;
 use crate::commands::tune::search::Search;
@@ -25,7 +25,7 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
         ));
     }
     let mut asked = Asked::of(flags, flags.candidates.clone(), Profile::DedicatedCore, 0, &CpuList::one(0))?;
-    let boots = AskedBoots::of(flags, "", "", flags.candidates.clone())?;
+    let boots = asked_boots(flags, "", "", flags.candidates.clone())?;
     let mut rounds: Rounds = replay(asked.plan_of_boots(&boots), &[]).rounds;
     let mut machine = Boots::new(effects(&asked)?, asked.seed);
     while let Some(arm) = rounds.next() {

@@ -10,8 +10,8 @@ use ontick_measure::{Length, Limits, Live, Observer, timer};
 use ontick_rt::clock::ClockId;
 use ontick_rt::phase::{self, Phase};
 
-use super::asked::AskedBoots;
 use crate::commands::tune::search::asked::Asked;
+use crate::commands::tune::search::asked_boots::AskedBoots;
 use crate::commands::tune::search::candidates::Candidate;
 use crate::failure::Failure;
 
