@@ -1,7 +1,8 @@
 //! How often the 95 % bound of a tail is above the true value, on synthetic runs of known distributions, and how often
 //! mixtures are refused. `docs/metrics.md` has the result.
 //!
-//! `cargo run --release -p ontick-record --example tail_coverage -- 1000 1`: how many runs, and the seed.
+//! `cargo run --release -p ontick-record --example tail_coverage -- 1000 1 1e5`: how many runs, the seed, and of how many cycles
+//! alone, 1e6 or 1e5; both where that is left out.
 
 use ontick_record::tail::simulation::{DISTRIBUTIONS, MIXTURES, OTHERS, OVERLAPPING, Random, bound, mixed, peaks};
 use ontick_record::tail::{Reason, Refusal};
@@ -12,7 +13,9 @@ const KEPT: usize = 1000;
 fn main() {
     let argument = |place, or| std::env::args().nth(place).and_then(|n| n.parse().ok()).unwrap_or(or);
     let (runs, seed) = (argument(1, 1000) as usize, argument(2, 1));
-    for (samples, once_in) in [(1e6, 1e9), (1e5, 1e9), (1e6, 1e7)] {
+    let alone: Option<f64> = std::env::args().nth(3).and_then(|n| n.parse().ok());
+    let all = [(1e6, 1e9), (1e6, 1e7), (1e5, 1e9), (1e5, 1e7)];
+    for (samples, once_in) in all.into_iter().filter(|(samples, _)| alone.is_none_or(|alone| alone == *samples)) {
         println!("{samples:e} cycles, exceeded once in {once_in:e}");
         for (name, distribution) in DISTRIBUTIONS.into_iter().chain(OTHERS) {
             let truth = distribution(1.0 / once_in);
