@@ -106,12 +106,15 @@ mod tests {
         assert_eq!(find_in(&[], "/bin/sh").unwrap(), Path::new("/bin/sh"));
     }
 
+    /// Makes a folder with a program what it should not be.
+    type Prepare = fn(&Path);
+
     #[test]
     fn root_passes_over_what_another_user_could_have_put_there() {
         if !rustix::process::geteuid().is_root() {
             return ontick_skip::skipped!("only root can give files to others");
         }
-        let prepared: [(&str, fn(&Path)); 4] = [
+        let prepared: [(&str, Prepare); 4] = [
             ("belongs to another user than root (uid 65534)", |f| chown(f, Some(65_534), None).unwrap()),
             ("belongs to another user than root (uid 65534)", |f| chown(f.join("sh"), Some(65_534), None).unwrap()),
             ("can be written by others (mode 0777)", |f| {

@@ -110,7 +110,9 @@ impl Watch {
     pub fn run(self) -> Result<Outcome, Failure> {
         let options = self.options()?;
         let socket = self.listen.as_ref().map(|listen| self.bind(listen)).transpose()?;
-        privileges::WATCH.settle()?;
+        if !self.explain {
+            privileges::WATCH.settle()?;
+        }
         let stop = stop::on_signal()?;
         if let Some(ns) = self.duration {
             let stop = stop.clone();

@@ -45,7 +45,7 @@ pub const WATCH: Privileges = Privileges {
     keeps: Some(Kept {
         capabilities: TIMED.union(NETWORK).union(FILES),
         why: "a thread for each block of measurements takes its policy anew, `--roundtrip` opens its socket anew, with \
-              `busy-poll` too, and `--state` may name a folder of the user who called sudo",
+              `busy-poll` too, and `--state` may name a folder of the user who called sudo. With `--explain` it keeps all",
     }),
 };
 
