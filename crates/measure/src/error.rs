@@ -57,10 +57,10 @@ pub enum Error {
         /// What went wrong, and what to look at.
         problem: String,
     },
-    /// A logic analyser that should have recorded the lines did not.
+    /// An instrument that should have recorded the lines did not.
     #[error("observer {observer}: {problem}")]
     Analyser {
-        /// The analyser as it was asked for.
+        /// The instrument as it was asked for.
         observer: String,
         /// What went wrong, and what to look at.
         problem: String,

@@ -5,6 +5,7 @@
 
 pub mod analyser;
 pub mod avoid_cpu;
+mod beside;
 mod blocks;
 pub mod clock_readings;
 pub mod conditions;
@@ -24,6 +25,7 @@ pub mod load;
 mod named_method;
 pub mod noise;
 pub mod observe;
+pub mod pico;
 pub mod placement;
 pub mod probe;
 pub mod prove;

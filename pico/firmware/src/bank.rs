@@ -85,8 +85,8 @@ impl Bank {
         Machine { pio: PIO0, index: 2 * usize::from(self.number) + 1 }
     }
 
-    /// Ready to sample, from this tick on, lines of these levels.
-    pub fn set_up(&mut self, sampler: Loaded, compressor: Loaded, begin: u64, levels: u8) {
+    /// Ready to sample, from tick 0 on, lines of these levels.
+    pub fn set_up(&mut self, sampler: Loaded, compressor: Loaded, levels: u8) {
         const SHIFT_RIGHT: u32 = 1 << 18;
         const AUTOPUSH: u32 = 1 << 16;
         self.quit();
@@ -103,8 +103,13 @@ impl Bank {
         let ring = RINGS[usize::from(self.number)].0.get();
         self.reports.start(compressor.received_address(), To::Ring(ring as usize), dreq(compressor));
         self.read = 0;
-        self.decoder = Decoder::new(begin, levels);
+        self.decoder = Decoder::new(0, levels);
         self.writer = EdgeWriter::new(self.number, levels);
+    }
+
+    /// Sampling has begun at this tick.
+    pub fn begin(&mut self, tick: u64) {
+        self.decoder = Decoder::new(tick, self.decoder.levels());
     }
 
     /// The compressor has had all words: it says how many equal ones there were since its last report.
@@ -199,7 +204,7 @@ impl Bank {
 
     #[inline]
     fn add(&mut self, tick: u64, line: u8, queue: &mut Queue) {
-        if self.writer.is_empty() && !self.begin(queue) {
+        if self.writer.is_empty() && !self.begin_frame(queue) {
             return self.lose(tick);
         }
         if self.writer.add(tick, line, frame::payload_of(&mut self.bytes)) {
@@ -217,7 +222,7 @@ impl Bank {
 
     /// Whether there is room for another frame.
     #[cold]
-    fn begin(&mut self, queue: &mut Queue) -> bool {
+    fn begin_frame(&mut self, queue: &mut Queue) -> bool {
         let enough = if self.lost.is_some() { ROOM_AGAIN } else { 4 };
         if queue.room() < enough {
             return false;

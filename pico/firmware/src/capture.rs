@@ -14,7 +14,7 @@ const COMPRESSORS: u32 = 0b1010;
 /// In ticks.
 const MICROSECOND: u64 = 125;
 /// Between two messages of status.
-const STATUS_US: u64 = 100_000;
+const STATUS_US: u64 = 10_000;
 /// From a pin to a report in a ring takes less than this, in ticks.
 const ON_THE_WAY: u64 = 4 * MICROSECOND;
 
@@ -40,22 +40,22 @@ impl Capture {
     pub fn start(&mut self) {
         self.banks = [Bank::new(0), Bank::new(1)];
         self.gaps = 0;
-        self.sample_from(0);
+        self.set_up();
+        pio::start(PIO0, SAMPLERS | COMPRESSORS);
         self.begun_us = now_us();
         self.said_us = self.begun_us;
         self.is_running = true;
     }
 
-    /// All samplers start at the same tick, which is called `tick`.
-    fn sample_from(&mut self, tick: u64) {
+    /// All state machines wait to be started at the same tick.
+    fn set_up(&mut self) {
         pio::stop(PIO0, SAMPLERS | COMPRESSORS);
         let levels = read(SIO + 0x04);
         for (number, bank) in (0_u8..).zip(&mut self.banks) {
             let levels = (levels >> (number * LINES_OF_BANK)) as u8 & 0xf;
-            bank.set_up(self.sampler, self.compressor, tick, levels);
+            bank.set_up(self.sampler, self.compressor, levels);
         }
         pio::overflowed(PIO0, SAMPLERS, COMPRESSORS);
-        pio::start(PIO0, SAMPLERS | COMPRESSORS);
     }
 
     /// Ends; what was timed until then is in the queue.
@@ -116,11 +116,13 @@ impl Capture {
     fn begin_again(&mut self, queue: &mut Queue) {
         let from = self.halt(queue);
         self.gaps = self.gaps.wrapping_add(1);
+        self.set_up();
         let (_, to) = self.now();
-        for bank in 0..self.banks.len() as u8 {
-            queue.say(&Message::Lost(Lost { bank, from, to, edges: None }));
+        pio::start(PIO0, SAMPLERS | COMPRESSORS);
+        for (number, bank) in (0_u8..).zip(&mut self.banks) {
+            bank.begin(to);
+            queue.say(&Message::Lost(Lost { bank: number, from, to, edges: None }));
         }
-        self.sample_from(to);
     }
 
     fn say_status(&self, until: u64, queue: &mut Queue) {

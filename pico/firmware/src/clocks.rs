@@ -4,8 +4,8 @@ use crate::registers::{
     BUSCTRL, CLEAR, CLOCKS, PLL_SYS, PLL_USB, RESETS, TIMER, WATCHDOG, XOSC, await_bits, read, write,
 };
 
-/// What is used: bus control, DMA, pins and pads, both PIOs and PLLs, timer, USB.
-const USED: u32 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 21 | 1 << 24;
+/// What is used: bus control, DMA, pins and pads, both PIOs and PLLs, timer. USB comes later, as it needs its clock.
+const USED: u32 = 1 << 1 | 1 << 2 | 1 << 5 | 1 << 8 | 1 << 10 | 1 << 11 | 1 << 12 | 1 << 13 | 1 << 21;
 
 pub fn start() {
     // The crystal: 1 to 15 MHz, and a millisecond until it is steady.

@@ -42,5 +42,7 @@ pub fn await_bits(address: usize, bits: u32) {
 /// Begins anew: to the host, the Pico was unplugged.
 pub fn reset() -> ! {
     write(0xe000_ed0c, 0x05fa_0004);
-    loop {}
+    loop {
+        core::hint::spin_loop();
+    }
 }

@@ -1,8 +1,8 @@
 //! One file for each command.
 
 mod advise;
-mod analyser;
 mod baseline;
+mod beside;
 mod check;
 mod compare;
 mod gpio;

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
-use ontick_measure::analyser::Analyser;
 use ontick_measure::kmod::{self, Timer, Undisturbed};
 use ontick_measure::pru;
 use ontick_measure::pulse::{Channel, Device, Job, Method, Table, Trains};
@@ -15,7 +14,7 @@ use ontick_measure::{Error, Load, Observer};
 use ontick_record::instrument_check::Between;
 use ontick_record::{Measurement as Kind, Series};
 
-use super::analyser::Beside;
+use super::beside::{Beside, Instrument};
 use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
@@ -66,9 +65,10 @@ pub struct Pulse {
     #[arg(long)]
     calibrate: bool,
     /// A logic analyser records the line meanwhile, by sigrok-cli; its figures stand beside ontick's. The driver is named
-    /// as sigrok-cli names it, with its channel, and options of the device as --config takes them (docs/instruments.md)
-    #[arg(long, value_name = "sigrok:DRIVER,channel=CHANNEL[,KEY=VALUE…]", conflicts_with_all = ["table", "calibrate"])]
-    observer: Option<Analyser>,
+    /// as sigrok-cli names it, with its channel, and options of the device as --config takes them (docs/instruments.md). Or
+    /// a Raspberry Pi Pico with ontick's firmware times its edges: pico:/dev/ttyACM0,channel=0 (docs/pico.md)
+    #[arg(long, value_name = "sigrok:DRIVER|pico:DEVICE,channel=CHANNEL[,KEY=VALUE…]", conflicts_with_all = ["table", "calibrate"])]
+    observer: Option<Instrument>,
     /// State of the driven line afterwards: keep, low, high or input
     #[arg(long, value_name = "STATE", default_value = "low")]
     on_exit: OnExit,
@@ -149,9 +149,8 @@ impl Pulse {
         let interval_ns = trains.jobs.first().map(|job| job.width_ns + job.gap_ns);
         let takes_ns = Timetable::of_series(names.len(), limits, interval_ns, &trains.load);
         let beside = self.observer.as_ref();
-        let beside = beside
-            .map(|observer| Beside::of(observer, observer.of_pulses(), Between::Pulse, placement.cpu, names.len()))
-            .transpose()?;
+        let beside =
+            beside.map(|observer| Beside::of(observer, Between::Pulse, placement.cpu, names.len())).transpose()?;
         self.measured(Kind::Pulse, names, (placement.cpu, takes_ns), note, |observer| match &beside {
             Some(beside) => beside.measure(observer, |observer| trains.measure(placement, limits, observer)),
             None => trains.measure(placement, limits, observer),

@@ -1,8 +1,7 @@
 //! Two terminals joined by simulated wires, each a process of its own.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -40,8 +39,7 @@ impl Pty {
     }
 
     fn open(&self) -> File {
-        let no_terminal_of_ours = rustix::fs::OFlags::NOCTTY.bits() as i32;
-        OpenOptions::new().read(true).write(true).custom_flags(no_terminal_of_ours).open(&self.path).unwrap()
+        crate::open_terminal(&self.path)
     }
 
     /// Ends it by Ctrl-C; what it said.

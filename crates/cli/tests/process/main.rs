@@ -66,6 +66,7 @@ mod network_time;
 mod no_worse;
 mod observers;
 mod otlp;
+mod pico;
 mod plan_options;
 mod planted;
 mod prometheus;
@@ -117,6 +118,8 @@ mod watched_round_trips;
 mod watching;
 mod wire_capture;
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -165,6 +168,12 @@ fn record(output: &Output) -> Value {
 fn samples(series: &Value) -> u64 {
     let buckets = series["latency"]["buckets"].as_array().expect("buckets");
     buckets.iter().map(|bucket| bucket[2].as_u64().expect("a count")).sum()
+}
+
+/// A terminal that does not become this process's own.
+fn open_terminal(path: &str) -> File {
+    let no_terminal_of_ours = rustix::fs::OFlags::NOCTTY.bits() as i32;
+    File::options().read(true).write(true).custom_flags(no_terminal_of_ours).open(path).unwrap()
 }
 
 /// Waits until `done`, at most as long as any of this may take on a loaded machine.

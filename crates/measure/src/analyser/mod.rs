@@ -5,12 +5,13 @@ mod request;
 
 use std::process::Command;
 
+use ontick_record::Series;
 use ontick_record::capture::{self, Format};
-use ontick_record::instrument_check::{self, Between};
-use ontick_record::{InstrumentCheck, Series};
+use ontick_record::instrument_check::Between;
 
 pub use request::{Analyser, AnalyserError};
 
+use crate::beside::{self, Ended};
 use crate::{Error, Observer};
 use program::Recording;
 
@@ -32,38 +33,21 @@ pub fn beside(
     observer: &mut Observer,
     measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
 ) -> Result<Vec<Series>, Error> {
-    let own = observer.keep_intervals();
-    let recording = Recording::start(analyser, channels, surroundings, observer.stop)
-        .map_err(|problem| Error::Analyser { observer: analyser.to_string(), problem })?;
-    let mut series = measure(observer)?;
-    let ended = recording.end(observer.stop);
-    let Some(series_of_run) = series.first_mut() else { return Ok(series) };
-    if let Some(why) = ended.early {
-        observer.note(format!(
-            "observer {analyser} ended before the run did ({why}): what it recorded until then is compared"
-        ));
-    }
-    if own.left_out() > 0 {
-        observer.note(format!(
-            "observer {analyser}: the last {} intervals of the run are not compared, as no more can be kept",
-            own.left_out()
-        ));
-    }
-    let own = own.intervals();
-    let check = match ended.capture.map(|file| capture::edges(file, Format::Vcd, channels)) {
-        Ok(Ok(recorded)) => instrument_check::check(&analyser.to_string(), &own, between, &recorded),
-        Ok(Err(error)) => unread(analyser, channels, format!("its capture cannot be read: {error}")),
-        Err(error) => unread(analyser, channels, format!("its capture cannot be read: {error}")),
-    };
-    series_of_run.instrument_check = Some(check);
-    Ok(series)
-}
-
-fn unread(analyser: &Analyser, channels: &[String], why: String) -> InstrumentCheck {
-    InstrumentCheck {
-        observer: analyser.to_string(),
-        channels: channels.to_vec(),
-        unaligned: Some(why),
-        ..InstrumentCheck::default()
-    }
+    beside::beside(
+        &analyser.to_string(),
+        channels,
+        between,
+        observer,
+        |stop| Recording::start(analyser, channels, surroundings, stop),
+        measure,
+        |recording, stop| {
+            let ended = recording.end(stop);
+            let unread = |error: &dyn std::fmt::Display| format!("its capture cannot be read: {error}");
+            let recorded = ended
+                .capture
+                .map_err(|error| unread(&error))
+                .and_then(|file| capture::edges(file, Format::Vcd, channels).map_err(|error| unread(&error)));
+            Ended { recorded, notes: ended.early.map(|why| beside::ended_early(&why)).into_iter().collect() }
+        },
+    )
 }

@@ -57,12 +57,12 @@ impl Control {
     /// A set-up packet came.
     pub fn set_up(&mut self) {
         let [low, high] = [read(USB_MEMORY).to_le_bytes(), read(USB_MEMORY + 4).to_le_bytes()];
-        let [kind, request, value, index] = low;
+        let [kind, request, value, value_high] = low;
         let wanted = usize::from(u16::from_le_bytes([high[2], high[3]]));
         self.to_host.expect_data1();
         self.from_host.expect_data1();
         match (kind, request) {
-            (0x80, 6) => match descriptor(index, value, &mut self.data) {
+            (0x80, 6) => match descriptor(value_high, value, &mut self.data) {
                 Some(length) => self.answer(length, wanted),
                 None => self.refuse(),
             },

@@ -81,7 +81,7 @@ impl Endpoint {
         self.next_is_data1 = !self.next_is_data1;
         write(self.buffer_control(), control);
         // The controller's clock is slower: the buffer is its own a little after all else was written (4.1.2.5.1).
-        for _ in 0..4 {
+        for _ in 0..6 {
             read(self.buffer_control());
         }
         write(self.buffer_control(), control | AVAILABLE);

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_gpio::{Name, OnExit};
-use ontick_measure::analyser::Analyser;
 use ontick_measure::kmod;
 use ontick_measure::pru::{self, Follower};
 use ontick_measure::response::latmon::{self, Address};
@@ -18,7 +17,7 @@ use ontick_record::instrument_check::Between;
 
 use super::mechanisms::{self, Mechanisms};
 use super::with_lines;
-use crate::commands::analyser::Beside;
+use crate::commands::beside::{Beside, Instrument};
 use crate::commands::measuring;
 use crate::commands::simulated;
 use crate::failure::{Failure, Outcome};
@@ -63,7 +62,8 @@ pub struct Response {
     /// A second board that runs Zephyr's latmon program stimulates and measures: latmon://HOST[:PORT]. Its pulse line is
     /// joined to the input, its acknowledge line to the output, which is then inverse. Or a logic analyser records input
     /// and output meanwhile, by sigrok-cli, and its figures stand beside ontick's: sigrok:DRIVER, the channels as
-    /// input=D0 and output=D1, and options of the device, with commas between them (docs/instruments.md)
+    /// input=D0 and output=D1, and options of the device, with commas between them (docs/instruments.md). Or a Raspberry Pi
+    /// Pico with ontick's firmware times their edges: pico:/dev/ttyACM0,input=0,output=1 (docs/pico.md)
     #[arg(long, value_name = "OBSERVER")]
     observer: Option<ObservedBy>,
     /// The output is high while the input is low
@@ -115,7 +115,7 @@ impl Response {
             _ if self.table => self.measure_table(no_kernel),
             (true, _) => self.respond(),
             (_, Some(ObservedBy::Board(board))) => self.measure_with(board, no_kernel),
-            (_, Some(ObservedBy::Analyser(analyser))) => self.measure(no_kernel, Some(&analyser)),
+            (_, Some(ObservedBy::Instrument(instrument))) => self.measure(no_kernel, Some(&instrument)),
             _ => self.measure(no_kernel, None),
         }
     }
@@ -162,7 +162,7 @@ impl Response {
         measuring::run(asked, &self.measuring.output, |_| true, |observer| series::each(&self.method.0, observer, each))
     }
 
-    fn measure(self, note: Option<String>, analyser: Option<&Analyser>) -> Result<Outcome, Failure> {
+    fn measure(self, note: Option<String>, instrument: Option<&Instrument>) -> Result<Outcome, Failure> {
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
@@ -178,9 +178,8 @@ impl Response {
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
         asked.facts.extend(note);
         let (between, methods) = (Between::Response { inverse: self.inverse }, self.method.0.len());
-        let beside = analyser
-            .map(|analyser| Beside::of(analyser, analyser.of_response(), between, placement.cpu, methods))
-            .transpose()?;
+        let beside =
+            instrument.map(|instrument| Beside::of(instrument, between, placement.cpu, methods)).transpose()?;
         let each = |method: &Method, observer: &mut Observer| {
             response::measure(method.name(), &job(*method), placement, limits, observer)
         };

@@ -1,0 +1,81 @@
+//! Pulses that the Pico makes itself, through a wire to one of its lines: all must be there, to the tick.
+
+use ontick_pico::{Command, Edge, Message, PULSE_PIN};
+
+use super::connection::Connection;
+use super::request::name;
+
+/// 1 us high and 9 us low, 200 000 edges a second.
+const HIGH: u32 = 125;
+const LOW: u32 = 1125;
+const COUNT: u32 = 500;
+/// Until then, in ticks, they are over.
+const OVER: u64 = (HIGH + LOW) as u64 * COUNT as u64 * 2;
+
+/// What came from it.
+#[derive(Default)]
+struct Seen {
+    edges: Vec<Edge>,
+    until: u64,
+    lost: u64,
+}
+
+impl Seen {
+    fn take(&mut self, line: u8, message: &Message) {
+        match *message {
+            Message::Edges(edges) => self.edges.extend(edges.filter(|edge| edge.line == line)),
+            Message::Lost(lost) => self.lost += u64::from(lost.edges.unwrap_or(1)),
+            Message::Status { until, .. } => self.until = until,
+            _ => {}
+        }
+    }
+}
+
+/// Why the Pico does not pass, in words.
+pub fn run(pico: &mut Connection, line: u8) -> Result<(), String> {
+    let mut seen = Seen::default();
+    pico.command(Command::Start, &mut |message| seen.take(line, message))?;
+    pico.command(Command::Pulses { high: HIGH, low: LOW, count: COUNT }, &mut |message| seen.take(line, message))?;
+    while seen.until < OVER {
+        pico.listen(&mut |message| seen.take(line, message))?;
+    }
+    pico.command(Command::Stop, &mut |message| seen.take(line, message))?;
+    judge(&seen.edges, seen.lost).map_err(|problem| {
+        format!("self-test: {problem} (a wire must join GP{PULSE_PIN} to {}, and nothing else)", name(line))
+    })
+}
+
+fn judge(edges: &[Edge], lost: u64) -> Result<(), String> {
+    let expected = 2 * COUNT as usize;
+    if edges.len() != expected || lost > 0 {
+        return Err(format!("of {expected} edges {} came, and {lost} were said to be lost", edges.len()));
+    }
+    let wrong = edges.windows(2).find(|pair| {
+        let ticks = if pair[0].rising { HIGH } else { LOW };
+        pair[1].tick - pair[0].tick != u64::from(ticks) || pair[0].rising == pair[1].rising
+    });
+    match wrong {
+        Some([from, to]) => Err(format!("two edges are {} ticks apart, not {HIGH} or {LOW}", to.tick - from.tick)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn train() -> Vec<Edge> {
+        let edge = |n: u32| Edge { tick: u64::from(n / 2 * (HIGH + LOW) + n % 2 * HIGH), line: 7, rising: n % 2 == 0 };
+        (0..2 * COUNT).map(edge).collect()
+    }
+
+    #[test]
+    fn each_pulse_must_be_there_to_the_tick() {
+        assert_eq!(judge(&train(), 0), Ok(()));
+        assert!(judge(&train(), 1).is_err());
+        assert!(judge(&train()[1..], 0).is_err());
+        let mut wide = train();
+        wide[301].tick += 1;
+        assert!(judge(&wide, 0).unwrap_err().contains("126 ticks"));
+    }
+}
