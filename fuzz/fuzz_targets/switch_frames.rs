@@ -6,7 +6,7 @@ use ontick_tsn::model::{Class, Rule};
 use ontick_tsn::rules::Rules;
 
 libfuzzer_sys::fuzz_target!(|frame: &[u8]| {
-    let Some(header) = Header::read(frame) else { return assert!(frame.len() < 22) };
+    let Some(header) = Header::read(frame) else { return assert!(frame.len() < 28) };
     assert!(header.sdu(frame.len()) as usize <= frame.len() - 14);
     let ports = header.ip.and_then(|ip| ip.ports);
     let rule = Rule { to_port: ports.map(|ports| ports.1), pcp: header.tag.map(|tag| tag.pcp), ..Rule::default() };

@@ -3,6 +3,7 @@
 mod apply;
 pub(super) mod background;
 mod calibrate;
+mod causes;
 mod check;
 mod confirm;
 pub(super) mod daemon;

@@ -7,6 +7,7 @@ use ontick_tsn::model::{Class, GateOverride, Port, Switch};
 use ontick_units::{exact, show};
 use serde::Serialize;
 
+use super::causes::causes;
 use super::{forwarding, streams};
 
 /// What `--json` prints.
@@ -143,11 +144,6 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
         text += &row(class, &counters.queues[usize::from(class.queue)]);
     }
     text
-}
-
-/// Those that there were.
-pub(super) fn causes(counted: &[(&str, u64)]) -> Vec<String> {
-    counted.iter().filter(|(_, frames)| *frames > 0).map(|(cause, frames)| format!("{frames} {cause}")).collect()
 }
 
 /// The name of a class, on a line of its own if it has no room.

@@ -3,7 +3,7 @@
 use ontick_switch::user::counters::StreamCounters;
 use ontick_tsn::model::Switch;
 
-use super::status_user::causes;
+use super::causes::causes;
 
 /// A line for each stream; nothing where there are none.
 pub fn text(switch: &Switch, counters: &[StreamCounters]) -> String {

@@ -1,0 +1,6 @@
+//! Counted causes in words.
+
+/// Those that there were.
+pub fn causes(counted: &[(&str, u64)]) -> Vec<String> {
+    counted.iter().filter(|(_, frames)| *frames > 0).map(|(cause, frames)| format!("{frames} {cause}")).collect()
+}
