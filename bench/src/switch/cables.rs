@@ -134,7 +134,6 @@ pub fn model(socket: Socket) -> Switch {
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
-        streams: Vec::new(),
         forwarding: ontick_tsn::model::Forwarding::default(),
         classes: (0..8).map(class).collect(),
         ports: PORTS.iter().map(|name| port(name)).collect(),
