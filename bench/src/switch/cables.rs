@@ -8,11 +8,11 @@ use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use ontick_tsn::model::{Class, Classifier, Offload, Plane, Port, Role, Rule, Socket, Switch};
 
 /// Of the switch's links: fast enough not to be what limits it.
-const RATE: u64 = 10_000_000_000;
+pub const RATE: u64 = 10_000_000_000;
 /// Frames that each queue holds: more than may be on their way.
 const LIMIT: u32 = 2_048;
 /// Two ports, two far ends.
-const PORTS: [&str; 2] = ["port0", "port1"];
+pub const PORTS: [&str; 2] = ["port0", "port1"];
 pub const FAR: [&str; 2] = ["far0", "far1"];
 
 /// What is between the stations.
@@ -74,13 +74,17 @@ impl Testbed {
 impl Testbed {
     /// Frames that have come in at the second station.
     pub fn arrived(&self) -> Result<u64, String> {
-        let reported =
-            self.stations[1].run("ip", &["-s", "-j", "link", "show", "dev", FAR[1]]).map_err(|e| e.to_string())?;
-        let reported: serde_json::Value = serde_json::from_str(&reported).map_err(|e| format!("ip -s -j link: {e}"))?;
-        let link = &reported[0];
-        let packets = ["stats64", "stats"].iter().find_map(|stats| link[*stats]["rx"]["packets"].as_u64());
-        packets.ok_or_else(|| "ip does not tell how many frames arrived".into())
+        arrived(&self.stations[1])
     }
+}
+
+/// Frames that have come in at what is the second station.
+pub fn arrived(station: &Namespace) -> Result<u64, String> {
+    let reported = station.run("ip", &["-s", "-j", "link", "show", "dev", FAR[1]]).map_err(|e| e.to_string())?;
+    let reported: serde_json::Value = serde_json::from_str(&reported).map_err(|e| format!("ip -s -j link: {e}"))?;
+    let link = &reported[0];
+    let packets = ["stats64", "stats"].iter().find_map(|stats| link[*stats]["rx"]["packets"].as_u64());
+    packets.ok_or_else(|| "ip does not tell how many frames arrived".into())
 }
 
 fn bridge(here: &Namespace) -> Result<(), NamespaceError> {

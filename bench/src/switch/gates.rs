@@ -10,8 +10,8 @@ use crate::page::Table;
 use crate::side::Job;
 
 /// First frame after a gate's opening.
-const FIRST_P50_NS: u64 = 800;
-const FIRST_P99_NS: u64 = 1_500;
+const FIRST_P50_NS: u64 = 500;
+const FIRST_P99_NS: u64 = 1_200;
 /// Frames outside their window, of a million.
 const OUTSIDE: f64 = 10.0;
 

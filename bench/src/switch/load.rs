@@ -90,13 +90,14 @@ pub fn flood(into: &mut PacketPort, duration: Duration) -> Duration {
 }
 
 /// 60 octets with a VLAN tag; the check sequence makes 64.
-fn tagged() -> [u8; 60] {
+pub fn tagged() -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..18].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x81, 0, 0, 1, 0x88, 0xb5]);
     frame
 }
 
-fn number(frame: &mut [u8; 60], number: u64) {
+/// Numbers a frame, which says its class, too.
+pub fn number(frame: &mut [u8; 60], number: u64) {
     frame[14] = ((number % CLASSES as u64) as u8) << 5;
     frame[NUMBER..NUMBER + 8].copy_from_slice(&number.to_be_bytes());
 }

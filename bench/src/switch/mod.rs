@@ -1,6 +1,7 @@
 //! The switch: what the user data plane forwards and how fast, the kernel's bridge beside it, and how its gates hold.
 
 mod cables;
+mod cost;
 mod delay;
 mod gates;
 mod lab;
@@ -26,10 +27,12 @@ use crate::side::Job;
 
 /// Length of one turn of forwarding.
 const TURN: Duration = Duration::from_secs(2);
+/// Pairs of a drained ring and bare sends for each turn of the others.
+const DRAINED: u32 = 50;
 /// Frames of 64 octets per second.
 const FORWARDED: f64 = 500_000.0;
 /// What the switch may add to a frame's way at 100 000 frames per second.
-const ADDED_P99_NS: u64 = 4_000;
+const ADDED_P99_NS: u64 = 2_000;
 
 /// How much there is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,7 @@ pub struct Size {
 pub struct Figures {
     /// Frames per second of each turn.
     forwarded: Vec<(Between, f64)>,
+    costs: Vec<cost::Figures>,
     endurance: Endurance,
     delays: Vec<(Between, delay::Figures)>,
     gates: gates::Figures,
@@ -86,6 +90,7 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String
         show(TURN.as_nanos() as u64),
         job.cpu
     ));
+    let costs = drained(job, size.pairs * DRAINED, page)?;
     let endurance = endure(job, size.frames)?;
     page.words(&format!(
         "In one go, at most 1024 of them on their way, with every frame looked at by the thread that sends: {} frames sent, {} received ({:.0}/s), {} of the others counted as dropped, {} out of order within their class; the core was held up {} times, for {} at most.",
@@ -127,7 +132,19 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Figures, String
         random.grown_kib
     ));
     let lab = size.flaps.map(|flaps| in_the_lab(job, flaps, page)).transpose()?;
-    Ok(Figures { forwarded, endurance, delays, gates, random, lab })
+    Ok(Figures { forwarded, costs, endurance, delays, gates, random, lab })
+}
+
+/// What a frame costs the core, whatever a sender can do.
+fn drained(job: &Job, pairs: u32, page: &mut Page) -> Result<Vec<cost::Figures>, String> {
+    let measured = cost::WAYS.into_iter().map(|way| cost::measure(job, way, pairs, elsewhere(job)));
+    let costs = measured.collect::<Result<Vec<_>, String>>()?;
+    page.table(&cost::table(&costs));
+    page.words(&format!(
+        "What a frame costs the core, no sender being the limit: {pairs} times the other CPU fills a ring with {} frames and then waits, and the core drains it; before or after, in turn, the same thread sends as many frames one by one by a bare packet socket from the same interface. Medians, the ratio of each pair, and what half of the pairs lie between. With gates, the gate of each class in turn is closed for 50us. Missing are frames that the far end's interface did not count.",
+        cost::FRAMES
+    ));
+    Ok(costs)
 }
 
 fn in_the_lab(job: &Job, flaps: u64, page: &mut Page) -> Result<lab::Figures, String> {
@@ -246,6 +263,7 @@ pub fn goals(seen: &Figures) -> Vec<Goal> {
     let added = quantile(user, 0.99).zip(quantile(Between::Cable, 0.5));
     let added = added.map(|(with, without)| with.saturating_sub(without));
     let mut goals = seen.gates.goals();
+    goals.extend(cost::goals(&seen.costs));
     goals.extend([
         Goal::new(
             "switch: frames of 64 octets forwarded, eight classes (virtual Ethernet)",
