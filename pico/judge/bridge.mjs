@@ -60,4 +60,7 @@ function turn() {
 }
 
 // It speaks when it is at work.
-watch.stderr.once('data', () => turn());
+watch.stderr.once('data', () => {
+  console.error('ready');
+  turn();
+});

@@ -151,8 +151,8 @@ fn drain(
     let switch = cables::model(way.socket);
     let mut bare = opened(&scene.here, || PacketSender::open(PORTS[1]))?;
     let mut ports = Vec::new();
-    for index in 0..2 {
-        ports.push(opened(&scene.here, || EitherPort::open(PORTS[index], way.socket))?);
+    for port in PORTS {
+        ports.push(opened(&scene.here, || EitherPort::open(port, way.socket))?);
     }
     let ahead = opened(&scene.here, || least_egress_ns(PORTS[1]))?.filter(|_| way.socket == Socket::Packet);
     let counters = Counters::new(2);

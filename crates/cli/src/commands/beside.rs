@@ -41,7 +41,7 @@ pub struct Beside {
 
 enum Records {
     Analyser {
-        analyser: Analyser,
+        analyser: Box<Analyser>,
         channels: Vec<String>,
         /// Who called sudo: the analyser's program is run as that user.
         user: Option<Account>,
@@ -61,7 +61,7 @@ impl Beside {
                 let channels = if is_pulse { analyser.of_pulses() } else { analyser.of_response() };
                 let channels = channels.map_err(|error| Failure::new(format!("--observer: {error}")))?;
                 let user = Account::behind_sudo().map_err(Failure::new)?;
-                Records::Analyser { analyser: analyser.clone(), channels, user }
+                Records::Analyser { analyser: Box::new(analyser.clone()), channels, user }
             }
             Instrument::Pico(pico) => {
                 let lines = if is_pulse { pico.of_pulses() } else { pico.of_response() };

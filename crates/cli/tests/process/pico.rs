@@ -1,7 +1,7 @@
 //! A Pico beside a measurement: the firmware in an emulator, and devices that are something else.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -50,8 +50,12 @@ impl Emulated {
             .args(lines)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
+        let mut ready = String::new();
+        BufReader::new(node.stderr.take().unwrap()).read_line(&mut ready).unwrap();
+        assert_eq!(ready, "ready\n");
         let held = crate::open_terminal(&name);
         let (to_device, from_device) = (node.stdin.take().unwrap(), node.stdout.take().unwrap());
         pump(device.try_clone().unwrap(), to_device);
