@@ -1,17 +1,14 @@
-//! A Pico beside a measurement: the firmware in an emulator, and devices that are something else.
+//! A Pico beside a measurement: devices that speak its protocol, or something else.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::io::{Read, Write};
 use std::thread::JoinHandle;
 
 use ontick_pico::{Command as Asked, LONGEST, Message, Reader, TICKS_PER_SECOND, VERSION};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use serde_json::Value;
 
 use crate::gpio::Chip;
-use crate::{ontick, record, run, stderr};
+use crate::{record, run, stderr};
 
 /// A serial port without a device: the end that is the device's, and the name of the other.
 fn serial_port() -> (File, String) {
@@ -20,67 +17,6 @@ fn serial_port() -> (File, String) {
     unlockpt(&device).unwrap();
     let name = ptsname(&device, Vec::new()).unwrap().into_string().unwrap();
     (File::from(device), name)
-}
-
-/// The emulated Pico at a serial port.
-struct Emulated {
-    node: Child,
-    name: String,
-    /// Keeps the port open at the host's end, too: without it the device sees an end.
-    _held: File,
-}
-
-impl Emulated {
-    /// Whose first lines see these; nothing where it was not built.
-    fn seeing(lines: &[&str]) -> Option<Self> {
-        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let is_there = Command::new(top.join("packaging/pico")).arg("--is-there").status();
-        if !is_there.is_ok_and(|status| status.success()) {
-            ontick_skip::skipped!("packaging/pico builds what this needs");
-            return None;
-        }
-        let home = top.join("target/pico");
-        let (device, name) = serial_port();
-        let mut node = Command::new("node")
-            .args([
-                home.join("judge/bridge.mjs"),
-                home.join("ontick-pico.uf2"),
-                PathBuf::from(env!("CARGO_BIN_EXE_ontick")),
-            ])
-            .args(lines)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut ready = String::new();
-        BufReader::new(node.stderr.take().unwrap()).read_line(&mut ready).unwrap();
-        assert_eq!(ready, "ready\n");
-        let held = crate::open_terminal(&name);
-        let (to_device, from_device) = (node.stdin.take().unwrap(), node.stdout.take().unwrap());
-        pump(device.try_clone().unwrap(), to_device);
-        pump(from_device, device);
-        Some(Self { node, name, _held: held })
-    }
-}
-
-impl Drop for Emulated {
-    fn drop(&mut self) {
-        let _ = self.node.kill();
-        let _ = self.node.wait();
-    }
-}
-
-/// From one to the other until one of them ends.
-fn pump(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) {
-    std::thread::spawn(move || {
-        let mut bytes = [0; 4096];
-        while let Ok(count @ 1..) = from.read(&mut bytes) {
-            if to.write_all(&bytes[..count]).and_then(|()| to.flush()).is_err() {
-                break;
-            }
-        }
-    });
 }
 
 /// A device that reads frames and answers each as it is told to, until it says nothing more to say and goes.
@@ -121,42 +57,6 @@ fn refused(observer: &str, words: &str) {
     let text = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains(words) && text.trim_end().lines().count() == 1, "{words}: {text}");
-}
-
-#[test]
-fn the_emulated_pico_times_the_pulses_of_a_line() {
-    let chip = Chip::new("pico");
-    let line = chip.line(17);
-    let Some(pico) = Emulated::seeing(&[&line]) else { return };
-    let observer = format!("pico:{},channel=0,wire=7", pico.name);
-    let output = ontick(&["pulse", "--output", &line, "--count", "60", "--json", "--observer", &observer]).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    let run_ = record(&output);
-    assert_eq!(run_.get("notes"), None, "{}", run_["notes"]);
-    let check = &run_["series"][0]["instrument_check"];
-    let alignment = &check["alignment"];
-    assert_eq!(alignment["matched"], check["own_edges"], "{check}");
-    assert_eq!((&alignment["missing"]["count"], &alignment["extra"]["count"]), (&0.into(), &0.into()), "{alignment}");
-    assert_eq!(check["instrument"]["rate_hz"], 125_000_000);
-    assert_eq!(
-        (&check["channels"][0], &check["observer"]),
-        (&"GP0".into(), &Value::from(format!("pico:{}", pico.name)))
-    );
-    for quantity in check["quantities"].as_array().unwrap() {
-        for end in ["min_ns", "max_ns"] {
-            // Each edge is at the tick of 8 ns after it.
-            let difference = quantity["difference"][end].as_f64().unwrap();
-            assert!(difference.abs() <= 9.0, "{end} {quantity}");
-        }
-    }
-}
-
-#[test]
-fn a_pico_without_the_wire_fails_its_self_test() {
-    let chip = Chip::new("pico-wire");
-    let Some(pico) = Emulated::seeing(&[&chip.line(17)]) else { return };
-    refused(&format!("pico:{},channel=0,wire=6", pico.name), "self-test: of 1000 edges 0 came");
 }
 
 #[test]
