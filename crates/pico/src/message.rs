@@ -87,7 +87,7 @@ pub enum Message<'f> {
     Edges(Edges<'f>),
     /// What is missing.
     Lost(Lost),
-    /// Five hundred times a second where all edges were sent, and at the end of a capture.
+    /// A hundred times a second where all edges were sent, and at the end of a capture.
     Status {
         /// Until when all edges of all lines were sent, or said to be lost.
         until: u64,

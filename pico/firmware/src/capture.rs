@@ -14,7 +14,7 @@ const COMPRESSORS: u32 = 0b1010;
 /// In ticks.
 const MICROSECOND: u64 = 125;
 /// Between two messages of status.
-const STATUS_US: u64 = 2_000;
+const STATUS_US: u64 = 10_000;
 /// From a pin to a report in a ring takes less than this, in ticks.
 const ON_THE_WAY: u64 = 4 * MICROSECOND;
 

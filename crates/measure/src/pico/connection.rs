@@ -7,8 +7,7 @@ use ontick_pico::{Command, LONGEST, Message, Reader, TICKS_PER_SECOND, VERSION};
 
 use super::port::Port;
 
-/// A Pico that says nothing for so long is not there; one that times edges says something five hundred times a
-/// second.
+/// A Pico that says nothing for so long is not there; one that times edges says something a hundred times a second.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long is waited for bytes at once.
 const LOOK: Duration = Duration::from_millis(50);
