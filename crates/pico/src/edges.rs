@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_no_payload() {
         let payload = &written(0, 0, &[(7, 0), (70_000, 1)])[0];
-        assert!((0..payload.len()).all(|end| Edges::read(&payload[..end]).is_none() || end == 8));
+        assert!((0..payload.len()).all(|end| Edges::read(&payload[..end]).is_none() || end == 9));
         assert!(Edges::read(&[0x20, 0, 0, 0, 0, 0, 0, 0]).is_none(), "a bank that is not there");
         assert!(Edges::read(&[[0; 7].as_slice(), &[0xff; 9]].concat()).is_none());
     }
