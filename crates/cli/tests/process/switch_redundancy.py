@@ -42,7 +42,7 @@ def ask(what):
 
 end = raw(frame(FRAMES - 1))
 listener = sniff(receive, lambda one: raw(one) == end)
-between = sniff(path, lambda one: raw(one)[22:26] == end[18:22])
+between = sniff(path, lambda one: raw(one)[24:28] == end[18:22])
 socket = conf.L2socket(iface=send)
 for number in range(FRAMES):
     if number == FRAMES // 3:
