@@ -7,7 +7,7 @@ use ontick_machine::Profile;
 use ontick_measure::search::{self, Plan};
 use ontick_measure::timer::{Job, Method};
 use ontick_measure::{Load, Placement};
-use ontick_record::search::{Judge, Skipped};
+use ontick_record::search::{self as record, Judge, Skipped};
 use ontick_rt::cpus;
 use ontick_rt::phase::Phase;
 use ontick_rt::thread::Policy;
@@ -158,9 +158,20 @@ impl Asked {
         self.load.parse().map_err(Failure::new)
     }
 
-    /// In words.
-    pub fn job_in_words(&self) -> String {
-        format!("CPU {} · {} · {}", self.cpu, self.policy, self.method)
+    /// Writes down what was searched for, and under which conditions.
+    pub fn describe(&self, found: &mut record::Search, simulated: bool) {
+        found.limit_ns = self.limit_ns;
+        found.block_ns = self.block_ns;
+        found.interval_ns = self.interval_ns;
+        found.skipped.splice(..0, self.skipped.iter().cloned());
+        if simulated {
+            found.job = "modelled".into();
+            found.load = "none".into();
+        } else {
+            found.job = format!("CPU {} · {} · {}", self.cpu, self.policy, self.method);
+            found.load = self.load.clone();
+            found.profile = self.profile.name().into();
+        }
     }
 
     /// How many CPUs share the time that a hypervisor takes.

@@ -302,17 +302,8 @@ fn record(prepared: &Prepared, race: &Race, began: Instant) -> Run {
     run.simulated = simulated.then(|| SIMULATED.into());
     run.duration_ns = if simulated { race.spent() } else { began.elapsed().as_nanos() as u64 };
     let mut found = race.result();
-    found.limit_ns = asked.limit_ns;
-    found.block_ns = asked.block_ns;
-    found.interval_ns = asked.interval_ns;
-    found.skipped = [asked.skipped.clone(), found.skipped].concat();
-    if simulated {
-        found.job = "modelled".into();
-        found.load = "none".into();
-    } else {
-        found.job = asked.job_in_words();
-        found.load = asked.load.clone();
-        found.profile = asked.profile.name().into();
+    asked.describe(&mut found, simulated);
+    if !simulated {
         run.facts.push("kernel arguments were not searched: they need restarts (ontick tune search --boot)".into());
     }
     let aside = found.set_aside as f64 / found.quartets.max(1) as f64;

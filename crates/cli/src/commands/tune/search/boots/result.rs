@@ -80,17 +80,6 @@ fn found_in(asked: &Asked, rounds: &Rounds, simulated: bool) -> Result<record::S
     });
     found.spent_ns = rounds.spent_ns();
     found.time_ns = rounds.most().saturating_mul(each_ns);
-    found.limit_ns = asked.limit_ns;
-    found.block_ns = asked.block_ns;
-    found.interval_ns = asked.interval_ns;
-    found.skipped = [asked.skipped.clone(), found.skipped].concat();
-    if simulated {
-        found.job = "modelled".into();
-        found.load = "none".into();
-    } else {
-        found.job = asked.job_in_words();
-        found.load = asked.load.clone();
-        found.profile = asked.profile.name().into();
-    }
+    asked.describe(&mut found, simulated);
     Ok(found)
 }
