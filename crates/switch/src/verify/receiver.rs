@@ -45,14 +45,13 @@ impl<'a> Receiver<'a> {
         Self { reader, flows, ahead_ns, strays, log }
     }
 
-    /// Receives until all has been sent and nothing has come for as long as `quiet`, or `enough` says that all is there.
+    /// Receives until all has been sent and `enough` says, of what came and for how long nothing has, that no more will.
     /// `look` is shown the analysis now and then.
     pub fn receive(
         mut self,
         analysis: &mut Analysis,
         all_sent: &AtomicBool,
-        quiet: Duration,
-        enough: impl Fn(&Analysis) -> bool,
+        enough: impl Fn(&Analysis, Duration) -> bool,
         mut look: impl FnMut(&Analysis),
     ) -> std::io::Result<(Strays, FrameLog)> {
         // When the last frame was sent or received; from then on it may be quiet.
@@ -62,7 +61,7 @@ impl<'a> Receiver<'a> {
             let sent = all_sent.load(Relaxed);
             if self.take(analysis) > 0 {
                 last = None;
-            } else if sent && (enough(analysis) || last.get_or_insert_with(Instant::now).elapsed() > quiet) {
+            } else if sent && enough(analysis, last.get_or_insert_with(Instant::now).elapsed()) {
                 break;
             }
             look(analysis);

@@ -23,8 +23,12 @@ use ontick_tsn::schedule::Schedule;
 const LEAD_NS: u64 = 50_000_000;
 /// Whoever runs is looked after this often.
 const TEND: Duration = Duration::from_millis(40);
-/// When nothing has come for so long and two cycles after the last frame was sent, nothing will.
+/// When nothing has come for so long and two cycles after the last frame was sent, and the switch has counted what is
+/// missing, nothing will.
 const QUIET: Duration = Duration::from_millis(400);
+/// What is missing and not counted is waited for so long, as RFC 2544 (section 23) has it: a switch that does not run
+/// still has frames in its rings.
+const RESIDUAL: Duration = Duration::from_secs(2);
 /// Gates that come into force later than this are not waited for, in ns.
 const PATIENCE_NS: u64 = 60_000_000_000;
 /// Stalls that a record keeps, at most.
@@ -115,6 +119,8 @@ pub enum TrialError {
 struct Progress {
     received: AtomicU64,
     outside: AtomicU64,
+    /// Frames that the switch has lost and counted.
+    gone: AtomicU64,
 }
 
 /// Sends by `port` and receives by `reader` what comes through the switch in between.
@@ -143,7 +149,7 @@ pub fn run(
     let log = FrameLog::new(spec.log_frames);
     let receiver = Receiver::new(reader, &flows, ahead_ns(spec.clock, stamps), log);
 
-    let quiet = QUIET + 2 * Duration::from_nanos(spec.schedule.cycle_ns());
+    let cycles = 2 * Duration::from_nanos(spec.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
     let sent = || counts.iter().map(|count| count.sent.get()).sum::<u64>();
     let (received, took_ns) = std::thread::scope(|scope| {
@@ -156,10 +162,18 @@ pub fn run(
         });
         let receiving = scope.spawn(|| {
             before_others();
-            let enough = |analysis: &Analysis| analysis.received() >= sent();
-            receiver.receive(&mut analysis, &all_sent, quiet, enough, |analysis| progress.publish(analysis))
+            let enough = |analysis: &Analysis, quiet: Duration| {
+                let counted = analysis.received() + progress.gone.load(Relaxed) >= sent();
+                analysis.received() >= sent() || quiet > cycles + if counted { QUIET } else { RESIDUAL }
+            };
+            receiver.receive(&mut analysis, &all_sent, enough, |analysis| progress.publish(analysis))
         });
         while !receiving.is_finished() {
+            // Where it cannot be read, the last reading below says so.
+            if all_sent.load(Relaxed) {
+                let lost = under_test.lost(spec.ports.0, spec.ports.1).map_or(0, |lost| lost.since(&before).gone());
+                progress.gone.store(lost, Relaxed);
+            }
             let stalls = reported.ask(under_test);
             look(TrialProgress { stalls, worker: under_test.worker(), ..moment(spec, from_ns, sent(), &progress) });
             std::thread::sleep(TEND);

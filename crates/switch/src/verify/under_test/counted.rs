@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Lost;
+use super::{Lost, WAITING};
 use crate::apply::{Host, Refused, qdiscs, root_of};
 use crate::kernel::status::port_statuses;
 use ontick_tsn::model::Switch;
@@ -15,7 +15,7 @@ pub(super) fn lost(host: &impl Host, switch: &Switch, from: usize, to: usize) ->
     let of_class = |class: &ontick_tsn::model::Class| {
         let counts = statuses[to].classes.iter().find(|count| count.class == class.name);
         let [drops, waiting] = counts.map_or([0, 0], |count| [count.drops, count.waiting]);
-        vec![("dropped by its queue".into(), drops), ("still waiting".into(), waiting)]
+        vec![("dropped by its queue".into(), drops), (WAITING.into(), waiting)]
     };
     let mut elsewhere = vec![
         (format!("into port {ins}"), dropped(host, ins, "rx")?),

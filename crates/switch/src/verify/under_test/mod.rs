@@ -20,6 +20,9 @@ use ontick_tsn::model::{Class, Switch};
 /// Frames by the cause or the place of their loss.
 pub type Causes = Vec<(String, u64)>;
 
+/// The cause of a frame that may still come.
+const WAITING: &str = "still waiting";
+
 /// Frames that were lost and counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lost {
@@ -45,13 +48,19 @@ impl Lost {
         }
     }
 
+    /// How many frames will not come any more.
+    pub fn gone(&self) -> u64 {
+        let causes = self.classes.iter().flatten().chain(&self.elsewhere);
+        causes.filter(|(cause, _)| cause != WAITING).map(|(_, frames)| frames).sum()
+    }
+
     /// What a user data plane has counted on the way from one port to another (places in the model's ports).
     fn by(switch: &Switch, counters: &Counters, from: usize, to: usize) -> Self {
         let (ins, outs) = (&counters.ports[from], &counters.ports[to]);
         let port = &switch.ports[from].name;
         let of_class = |class: &Class| {
             let queue = &outs.queues[usize::from(class.queue)];
-            let drops = queue.drops().into_iter().chain([("still waiting", queue.waiting.get())]);
+            let drops = queue.drops().into_iter().chain([(WAITING, queue.waiting.get())]);
             drops.map(|(cause, frames)| (cause.to_string(), frames)).collect()
         };
         Self {
@@ -151,6 +160,7 @@ mod tests {
         assert_eq!(lost.classes.iter().map(sum).collect::<Vec<_>>(), [0, 63, 0]);
         assert!(lost.classes[1].contains(&("no window long enough".into(), 4)));
         assert_eq!(sum(&lost.elsewhere), 32_767 - 63);
+        assert_eq!(lost.gone(), 32_767 - 32, "what waits may still come");
         assert!(lost.elsewhere.contains(&("into port port1: no static entry".into(), 2_048)));
     }
 }
