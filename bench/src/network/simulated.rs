@@ -52,7 +52,7 @@ pub fn measure(job: &Job, seconds: u64) -> Result<Figures, String> {
     let (file, plan) = (folder.path().join("network.toml"), folder.path().join("plan.json"));
     std::fs::write(&file, network()).map_err(|e| format!("network: {e}"))?;
     let mut planning = Command::new(&job.ontick);
-    planning.args(["network", "plan"]).arg(&file).arg("--out").arg(&plan).stdin(Stdio::null());
+    planning.args(["network", "plan", "--target", "user"]).arg(&file).arg("--out").arg(&plan).stdin(Stdio::null());
     let planned = planning.output().map_err(|e| format!("{}: {e}", job.ontick.display()))?;
     if !planned.status.success() {
         return Err(format!("network: no plan: {}", String::from_utf8_lossy(&planned.stderr)));

@@ -87,6 +87,7 @@ fn a_promise_that_is_not_kept_is_status_1_and_says_by_whom() {
     let exact = prove(&folder, &["exact.json", "--duration", "20ms"]);
     assert_eq!(exact.status.code(), Some(1), "{}", stdout(&exact));
     assert!(stdout(&exact).contains("no window long enough"), "{}", stdout(&exact));
+    assert!(stdout(&exact).contains("plan again with --target user"), "{}", stdout(&exact));
 }
 
 #[test]

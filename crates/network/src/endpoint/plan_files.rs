@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ontick_switch::files::{self, FileError};
 use ontick_tsn::egress::EgressTiming;
-use ontick_tsn::network::Network;
+use ontick_tsn::network::{Network, StreamId};
 use ontick_tsn::planning::{DocumentError, Timetable};
 use ontick_tsn::target::{self, TARGETS};
 use ontick_tsn::validate::Schedule;
@@ -71,13 +71,26 @@ impl Planned {
 
     /// Refuses a plan that leaves streams out.
     pub fn every_stream_is_placed(self) -> Result<Self, PlanError> {
-        let placed = self.network.streams.iter().zip(&self.table.placed);
-        let without: Vec<&str> =
-            placed.filter(|(_, placed)| placed.is_none()).map(|(stream, _)| stream.name.as_str()).collect();
-        match without.as_slice() {
-            [] => Ok(self),
-            all if all.len() <= 3 => Err(PlanError::NoPlace(all.join(", "))),
-            all => Err(PlanError::NoPlace(format!("{} and {} more streams", all[0], all.len() - 1))),
+        match self.named(self.table.missing()) {
+            None => Ok(self),
+            Some(streams) => Err(PlanError::NoPlace(streams)),
+        }
+    }
+
+    /// Which streams of the plan have a place that does not suit the network and its timing, in words: the windows are too
+    /// short, or the stream was changed.
+    pub fn unsuited(&self) -> Option<String> {
+        let sent = self.schedule.sends.iter().map(|send| send.stream);
+        self.named(sent.filter(|stream| self.table.placed[*stream].is_none()))
+    }
+
+    /// Which streams these are, in words; nothing for none.
+    fn named(&self, streams: impl Iterator<Item = StreamId>) -> Option<String> {
+        let names: Vec<&str> = streams.map(|stream| self.network.streams[stream].name.as_str()).collect();
+        match names.as_slice() {
+            [] => None,
+            all if all.len() <= 3 => Some(all.join(", ")),
+            all => Some(format!("{} and {} more streams", all[0], all.len() - 1)),
         }
     }
 }
@@ -125,6 +138,16 @@ mod tests {
         changed.streams.iter_mut().for_each(|of| of.size += 1);
         let said = fits(&changed).unwrap_err().to_string();
         assert!(said.contains(" and 4 more streams as the network has it now: plan again"), "{said}");
+        // The plan has a place for them, which was made for gates that open exactly on time.
+        let unsuited = |network: &Network| Planned::read(network.clone(), file.path()).unwrap().unsuited();
+        assert_eq!(unsuited(&network), None);
+        let slower = network.clone().timed(target::named("user").unwrap().timing());
+        assert!(unsuited(&slower).unwrap().ends_with(" and 4 more streams"));
+        // One that the plan leaves out has none.
+        let mut more = network.clone();
+        more.streams.push(more.streams[0].clone());
+        more.streams[5].name = "late".into();
+        assert_eq!(unsuited(&more), None);
         std::fs::write(file.path(), "{}").unwrap();
         assert!(matches!(fits(&network), Err(PlanError::File(FileError::NotPlan { .. }))));
     }

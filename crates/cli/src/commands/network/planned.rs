@@ -8,6 +8,7 @@ use ontick_network::endpoint::Planned;
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
 use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
+use ontick_tsn::target::Target;
 use ontick_tsn::validate::Schedule;
 
 use super::network_flags::NetworkFlags;
@@ -116,6 +117,16 @@ impl PlannedFlags {
         let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
         Ok((table, schedule))
     }
+}
+
+/// What a reader of the result must know of a plan that is for something else.
+pub fn note(planned: &Planned, target: &Target) -> Option<String> {
+    let name = target.name;
+    let streams = planned.unsuited()?;
+    Some(format!(
+        "the plan's place for {streams} does not suit: it is for another target than {name}, or for the network as it was \
+         once; plan again with --target {name}"
+    ))
 }
 
 fn plane(timing: &Timing) -> &'static str {

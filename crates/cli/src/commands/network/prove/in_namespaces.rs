@@ -17,7 +17,7 @@ use ontick_tsn::validate::Schedule;
 use ontick_units::show;
 
 use super::{Prove, drawn};
-use crate::commands::network::proven;
+use crate::commands::network::{planned, proven};
 use crate::failure::Failure;
 use crate::{privileges, stop, terminal};
 
@@ -36,7 +36,9 @@ impl Prove {
         privileges::NAMESPACES.require("network prove --in namespaces")?;
         let stop = stop::on_signal()?;
         let go_on = || !stop.load(Relaxed);
-        let planned = traced(self.planned.read(&timing, &go_on)?);
+        let planned = self.planned.read(&timing, &go_on)?;
+        let note = planned::note(&planned, timing.target);
+        let planned = traced(planned);
         let core = self.core()?;
         let options = Options {
             duration_ns: self.duration,
@@ -78,6 +80,7 @@ impl Prove {
         if options.open_ns > 0 && outcome.switches.iter().any(|switches| *switches > 0) {
             run.facts.extend(room.in_words(&outcome.emulation));
         }
+        run.notes.extend(note);
         self.complete(&mut run, &planned.network, &planned.schedule, &outcome, core);
         Ok(run)
     }

@@ -10,6 +10,7 @@ use ontick_record::Run;
 use ontick_tsn::egress::DataPlane;
 
 use super::{Prove, document, drawn};
+use crate::commands::network::planned;
 use crate::failure::Failure;
 use crate::{stop, terminal};
 
@@ -24,7 +25,9 @@ impl Prove {
         }
         let stop = stop::on_signal()?;
         let go_on = || !stop.load(Relaxed);
-        let Planned { network, table, schedule } = self.planned.read(&timing, &go_on)?;
+        let planned = self.planned.read(&timing, &go_on)?;
+        let note = planned::note(&planned, timing.target);
+        let Planned { network, table, schedule } = planned;
         let options = Options {
             duration_ns: self.duration,
             seed: self.seed,
@@ -53,7 +56,9 @@ impl Prove {
                 outcome.hops as f64 / took / 1e6
             ));
         }
-        Ok(document::run(&network, &schedule, &options, &outcome))
+        let mut run = document::run(&network, &schedule, &options, &outcome);
+        run.notes.extend(note);
+        Ok(run)
     }
 }
 
