@@ -3,6 +3,8 @@
 //! Before its base time a list is not in force, and all gates are open (AdminGateStates as Linux has it:
 //! tc-taprio(8)).
 
+use std::num::NonZeroU32;
+
 use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Switch};
 use crate::wire;
 
@@ -18,9 +20,12 @@ pub struct Schedule {
     base_ns: u64,
     cycle_ns: u64,
     slots: Vec<Slot>,
+    /// Of slots that need it.
+    windows: Vec<Windows>,
 }
 
-/// A stretch of the cycle in which no gate moves.
+/// A stretch of the cycle in which no gate moves. Long lists are looked up while frames wait: it is kept short, so that
+/// they stay in the processor's cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Slot {
     /// Where it begins and ends in the cycle.
@@ -29,10 +34,17 @@ struct Slot {
     open: u16,
     /// Gates that open where it ends.
     opens: u16,
+    /// Where its windows are; nowhere, if all gates that are open here open where it begins and close where it ends.
+    windows: Option<NonZeroU32>,
+}
+
+/// The windows in which gates are open in a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Windows {
     /// For each gate that is open, after how much time from the slot's beginning it closes.
     closes_after_ns: [u64; CLASSES],
     /// How long the window is in which each gate is open here.
-    window_ns: [u64; CLASSES],
+    length_ns: [u64; CLASSES],
 }
 
 /// The gates at a moment.
@@ -76,27 +88,22 @@ impl Schedule {
             match slots.last_mut() {
                 // Where no gate moves there is no edge.
                 Some(last) if last.open == entry.open => last.end_ns = end_ns,
-                _ => slots.push(Slot {
-                    begin_ns,
-                    end_ns,
-                    open: entry.open,
-                    opens: 0,
-                    closes_after_ns: [NEVER; CLASSES],
-                    window_ns: [NEVER; CLASSES],
-                }),
+                _ => slots.push(Slot { begin_ns, end_ns, open: entry.open, opens: 0, windows: None }),
             }
             begin_ns = end_ns;
         }
-        let mut schedule = Self { base_ns, cycle_ns: begin_ns.max(1), slots };
+        let mut schedule = Self { base_ns, cycle_ns: begin_ns.max(1), slots, windows: Vec::new() };
         for slot in 0..schedule.slots.len() {
             let next = schedule.slots[(slot + 1) % schedule.slots.len()].open;
             schedule.slots[slot].opens = next & !schedule.slots[slot].open;
-            for queue in 0..CLASSES {
-                schedule.slots[slot].closes_after_ns[queue] = schedule.closes_after_ns(slot, queue);
+            let windows = Windows {
+                closes_after_ns: std::array::from_fn(|queue| schedule.closes_after_ns(slot, queue)),
+                length_ns: std::array::from_fn(|queue| schedule.window_ns(slot, queue)),
+            };
+            if !schedule.slots[slot].are_its_own(&windows) {
+                schedule.windows.push(windows);
+                schedule.slots[slot].windows = u32::try_from(schedule.windows.len()).ok().and_then(NonZeroU32::new);
             }
-        }
-        for slot in 0..schedule.slots.len() {
-            schedule.slots[slot].window_ns = std::array::from_fn(|queue| schedule.window_ns(slot, queue));
         }
         schedule
     }
@@ -108,16 +115,16 @@ impl Schedule {
             if !open(ahead) {
                 return after_ns;
             }
-            after_ns += ahead.end_ns - ahead.begin_ns;
+            after_ns += ahead.length_ns();
         }
         NEVER
     }
 
     /// The length of the window of a queue that a slot is in: what is left of it where it opens.
     fn window_ns(&self, slot: usize, queue: usize) -> u64 {
-        let before = self.slots[..=slot].iter().rev().chain(self.slots[slot + 1..].iter().rev());
-        let open = before.take_while(|slot| slot.open & (1 << queue) != 0);
-        open.last().map_or(0, |first| first.closes_after_ns[queue])
+        let of = self.slots.len();
+        let back = (0..of).take_while(|back| self.slots[(slot + of - back) % of].open & (1 << queue) != 0);
+        back.last().map_or(0, |back| self.closes_after_ns((slot + of - back) % of, queue))
     }
 
     /// When its first cycle begins.
@@ -155,14 +162,15 @@ impl Schedule {
         *near = self.slot_near(offset_ns, *near);
         let Some(slot) = self.slots.get(*near) else { return View::OPEN };
         let from_ns = now_ns - (offset_ns - slot.begin_ns);
-        View {
-            from_ns,
-            until_ns: from_ns + (slot.end_ns - slot.begin_ns),
-            open: slot.open,
-            opens: slot.opens,
-            closes_ns: slot.closes_after_ns.map(|after_ns| from_ns.saturating_add(after_ns)),
-            window_ns: slot.window_ns,
-        }
+        let until_ns = from_ns + slot.length_ns();
+        let (closes_ns, window_ns) = match slot.windows {
+            None => ([until_ns; CLASSES], [slot.length_ns(); CLASSES]),
+            Some(place) => {
+                let Windows { closes_after_ns, length_ns } = self.windows[place.get() as usize - 1];
+                (closes_after_ns.map(|after_ns| from_ns.saturating_add(after_ns)), length_ns)
+            }
+        };
+        View { from_ns, until_ns, open: slot.open, opens: slot.opens, closes_ns, window_ns }
     }
 
     #[inline]
@@ -183,8 +191,22 @@ impl Schedule {
         }
         let before = |i: usize| &self.slots[(i + self.slots.len() - 1) % self.slots.len()];
         let begins = |&i: &usize| open(&self.slots[i]) && !open(before(i));
-        let window = |i: usize| (self.slots[i].begin_ns, self.slots[i].closes_after_ns[queue]);
+        let window = |i: usize| (self.slots[i].begin_ns, self.closes_after_ns(i, queue));
         (0..self.slots.len()).filter(begins).map(window).collect()
+    }
+}
+
+impl Slot {
+    #[inline]
+    fn length_ns(&self) -> u64 {
+        self.end_ns - self.begin_ns
+    }
+
+    /// Whether each gate that is open here opens where it begins and closes where it ends.
+    fn are_its_own(&self, windows: &Windows) -> bool {
+        let own = |ns: &[u64; CLASSES], queue: usize| ns[queue] == self.length_ns();
+        let mut open = (0..CLASSES).filter(|queue| self.open & (1 << queue) != 0);
+        open.all(|queue| own(&windows.closes_after_ns, queue) && own(&windows.length_ns, queue))
     }
 }
 

@@ -1,11 +1,12 @@
 //! One direction of a cable: what is on it, and when it comes out.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use ontick_tsn::wire::{GAP, wire_time_ns};
 
+use super::turns::NEVER;
 use crate::frame::HEAD;
 use crate::passed::Passed;
 
@@ -18,9 +19,15 @@ pub(super) struct Flight {
     pub head: [u8; HEAD],
 }
 
+/// When the first frame on each link is at its far end, or [`NEVER`]. Links that lead to the same node lie side by side: a
+/// switch looks at all of its own in each turn.
+pub(super) type Arriving = Rc<[Cell<u64>]>;
+
 /// One direction of a cable.
 #[derive(Debug)]
 pub(super) struct Link {
+    /// Where it notes when its first frame arrives.
+    arriving: (Arriving, usize),
     /// Of one octet, in 1/1024 ns, where that is exact; else each frame is reckoned by a division.
     rate: u64,
     gap_ns: u64,
@@ -28,7 +35,7 @@ pub(super) struct Link {
     free_ns: u64,
     /// Stretches in which it carries nothing.
     down: Vec<(u64, u64)>,
-    pub flights: VecDeque<Flight>,
+    flights: VecDeque<Flight>,
     latest_ns: u64,
     /// Frames that were handed to it.
     pub frames: u64,
@@ -42,8 +49,9 @@ pub(super) struct Link {
 pub(super) type Shared = Rc<RefCell<Link>>;
 
 impl Link {
-    pub fn new(rate: u64, propagation_ns: u64) -> Self {
+    pub fn new(rate: u64, propagation_ns: u64, arriving: (Arriving, usize)) -> Self {
         Self {
+            arriving,
             rate,
             gap_ns: u64::from(GAP) * 8_000_000_000 / rate,
             propagation_ns,
@@ -99,8 +107,25 @@ impl Link {
         }
         let arrives_ns = (there_ns + ingress_ns).max(self.latest_ns);
         self.latest_ns = arrives_ns;
+        if self.flights.is_empty() {
+            self.note(arrives_ns);
+        }
         self.flights.push_back(Flight { arrives_ns, octets, head: *head });
         Some(arrives_ns)
+    }
+
+    /// Takes the first frame off.
+    #[inline]
+    pub fn take(&mut self) -> Option<Flight> {
+        let first = self.flights.pop_front();
+        self.note(self.flights.front().map_or(NEVER, |next| next.arrives_ns));
+        first
+    }
+
+    #[inline]
+    fn note(&self, arrives_ns: u64) {
+        let (arriving, place) = &self.arriving;
+        arriving[*place].set(arrives_ns);
     }
 }
 
@@ -108,20 +133,37 @@ impl Link {
 mod tests {
     use super::*;
 
+    /// A link, and what it notes.
+    fn link(rate: u64, propagation_ns: u64) -> (Link, Arriving) {
+        let arriving: Arriving = Rc::new([Cell::new(NEVER)]);
+        (Link::new(rate, propagation_ns, (arriving.clone(), 0)), arriving)
+    }
+
+    #[test]
+    fn when_the_first_frame_arrives_is_noted() {
+        let (mut link, arriving) = link(1_000_000_000, 50);
+        let all: Vec<u64> = (0..3).filter_map(|_| link.transmit(1_000, 60, &[0; HEAD], 0)).collect();
+        for arrives_ns in all {
+            assert_eq!(arriving[0].get(), arrives_ns);
+            assert_eq!(link.take().map(|flight| flight.arrives_ns), Some(arrives_ns));
+        }
+        assert_eq!((arriving[0].get(), link.take().is_none()), (NEVER, true));
+    }
+
     #[test]
     fn frames_follow_each_other_with_a_gap() {
-        let mut link = Link::new(1_000_000_000, 50);
+        let (mut link, _) = link(1_000_000_000, 50);
         // 64 octets with the check sequence and 8 of the preamble take 576 ns, the gap 96.
         assert_eq!(link.transmit(1_000, 60, &[0; HEAD], 0), Some(1_000 + 576 + 50));
         assert_eq!(link.transmit(1_000, 60, &[0; HEAD], 7), Some(1_000 + 672 + 576 + 50 + 7));
         assert_eq!(link.free_ns(), 1_000 + 2 * 672);
-        let mut slow = Link::new(100_000_000, 0);
+        let (mut slow, _) = self::link(100_000_000, 0);
         assert_eq!(slow.transmit(0, 60, &[0; HEAD], 0), Some(5_760));
     }
 
     #[test]
     fn a_frame_that_is_on_a_cable_when_it_is_cut_is_lost() {
-        let mut link = Link::new(1_000_000_000, 1_000);
+        let (mut link, _) = link(1_000_000_000, 1_000);
         link.interrupt(10_000, 20_000);
         assert!(link.transmit(8_000, 60, &[0; HEAD], 0).is_some());
         assert!(link.transmit(9_000, 60, &[0; HEAD], 0).is_none(), "its last bit is not there yet");

@@ -8,7 +8,7 @@ use ontick_switch::user::time::Time;
 use ontick_tsn::planning::random::Random;
 
 use super::clock::Clock;
-use super::link::Shared;
+use super::link::{Arriving, Shared};
 use crate::costs::Costs;
 use crate::frame::HEAD;
 
@@ -69,6 +69,8 @@ pub(super) type Outgoing = Rc<RefCell<Vec<(usize, u64)>>>;
 pub(super) struct SimPort {
     pub node: Rc<Node>,
     pub input: Shared,
+    /// Where the input notes when its first frame arrives.
+    pub arriving: (Arriving, usize),
     pub output: Shared,
     /// The number of the link that leads away.
     pub link: usize,
@@ -80,21 +82,16 @@ pub(super) struct SimPort {
 impl Port for SimPort {
     #[inline]
     fn receive(&mut self, slot: &mut [u8]) -> Received {
-        let mut input = self.input.borrow_mut();
-        match input.flights.front() {
-            Some(flight) if flight.arrives_ns <= self.node.now_ns.get() => {
-                slot[..HEAD].copy_from_slice(&flight.head);
-                let octets = usize::from(flight.octets);
-                input.flights.pop_front();
-                self.node.pass(self.node.costs.take_in_ns);
-                Received::Frame(octets)
-            }
+        let (arriving, place) = &self.arriving;
+        let is_there = arriving[*place].get() <= self.node.now_ns.get();
+        let Some(flight) = is_there.then(|| self.input.borrow_mut().take()).flatten() else {
             // Looking costs as much as a look at the clock.
-            _ => {
-                self.node.pass(self.node.costs.look_ns / 2);
-                Received::Nothing
-            }
-        }
+            self.node.pass(self.node.costs.look_ns / 2);
+            return Received::Nothing;
+        };
+        slot[..HEAD].copy_from_slice(&flight.head);
+        self.node.pass(self.node.costs.take_in_ns);
+        Received::Frame(flight.octets.into())
     }
 
     #[inline]

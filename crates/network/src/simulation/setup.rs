@@ -1,6 +1,7 @@
 //! A network's nodes and links, made to run.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 
 use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
@@ -12,9 +13,10 @@ use ontick_tsn::schedule::Schedule as Gates;
 use ontick_tsn::validate::Schedule;
 
 use super::clock::Servo;
-use super::link::{Link, Shared};
+use super::link::{Arriving, Link, Shared};
 use super::node::{Node, NodeTime, Outgoing, SimPort};
 use super::station::{Sending, Station, Way};
+use super::turns::NEVER;
 use super::{Options, SimulationError};
 use crate::endpoint::{Outgoing as Planned, outgoing};
 use crate::frame::station as source;
@@ -34,8 +36,8 @@ pub(super) struct Running<'c> {
     pub core: Core<'c, SimPort, NodeTime>,
     pub node: Rc<Node>,
     pub commands: Producer<Command<SimPort>>,
-    /// Frames come in by these, in the order of its ports.
-    pub inputs: Vec<Shared>,
+    /// Where it is noted when frames come in, in the order of its ports.
+    pub inputs: (Arriving, Range<usize>),
     pub turns: u64,
     _discarded: Consumer<Discarded<SimPort>>,
     _stalls: Consumer<Stall>,
@@ -52,6 +54,8 @@ pub(super) struct Parts {
     pub nodes: Vec<Rc<Node>>,
     pub servos: Vec<Servo>,
     pub links: Vec<Shared>,
+    /// When the first frame on each link arrives, and where each link's time is in it.
+    arriving: (Arriving, Vec<usize>),
     pub outgoing: Outgoing,
     /// When the world begins, in true time.
     pub start_ns: u64,
@@ -85,13 +89,23 @@ pub(super) fn parts(network: &Network, options: &Options) -> Parts {
         servos.push(servo);
         nodes.push(Node::new(start_ns, clock, options.costs, mixed(node)));
     }
-    let link = |link: &ontick_tsn::network::Link| {
-        let mut link = Link::new(link.rate, link.propagation_ns);
+    let arriving = arriving(network);
+    let link = |(id, link): (LinkId, &ontick_tsn::network::Link)| {
+        let mut link = Link::new(link.rate, link.propagation_ns, (arriving.0.clone(), arriving.1[id]));
         link.trace_until_ns = if options.trace_ns > 0 { BASE_NS + options.trace_ns } else { 0 };
         Rc::new(RefCell::new(link))
     };
-    let links = network.links.iter().map(link).collect();
-    Parts { nodes, servos, links, outgoing: Rc::default(), start_ns }
+    let links = network.links.iter().enumerate().map(link).collect();
+    Parts { nodes, servos, links, arriving, outgoing: Rc::default(), start_ns }
+}
+
+/// Places for the links into each node, in the order of its ports.
+fn arriving(network: &Network) -> (Arriving, Vec<usize>) {
+    let nodes = 0..network.nodes.len();
+    let inputs = nodes.flat_map(|node| out_of(network, node).into_iter().filter_map(|link| network.reverse(link)));
+    let mut places = vec![usize::MAX; network.links.len()];
+    inputs.enumerate().for_each(|(place, link)| places[link] = place);
+    (network.links.iter().map(|_| Cell::new(NEVER)).collect(), places)
 }
 
 /// What a link's far end takes until it has a frame: a station stamps the last bit, a switch's core has to see it first.
@@ -114,12 +128,14 @@ pub(super) fn switch<'c>(
     counters: &'c Counters,
 ) -> Running<'c> {
     let out = out_of(network, node);
-    let input = |link: &LinkId| network.reverse(*link).map(|back| parts.links[back].clone());
-    let inputs: Vec<Shared> = out.iter().filter_map(input).collect();
+    let inputs: Vec<LinkId> = out.iter().filter_map(|link| network.reverse(*link)).collect();
+    let (arriving, places) = &parts.arriving;
+    let place = |input: &LinkId| (arriving.clone(), places[*input]);
     let ports = out.iter().zip(&inputs).zip(&model.ports).map(|((link, input), port)| PortConfig {
         port: Some(SimPort {
             node: parts.nodes[node].clone(),
-            input: input.clone(),
+            input: parts.links[*input].clone(),
+            arriving: place(input),
             output: parts.links[*link].clone(),
             link: *link,
             far_ingress_ns: far_ingress_ns(network, *link, options),
@@ -133,6 +149,8 @@ pub(super) fn switch<'c>(
     let channels = Channels { commands: from_commands, discarded: to_discarded, stalls: to_stalls };
     let time = NodeTime(parts.nodes[node].clone());
     let core = Core::new(model, ports.collect(), time, counters, channels, options.seed);
+    let first = inputs.first().map_or(0, |input| places[*input]);
+    let inputs = (arriving.clone(), first..first + inputs.len());
     Running { core, node: parts.nodes[node].clone(), commands, inputs, turns: 0, _discarded, _stalls }
 }
 

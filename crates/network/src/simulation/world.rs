@@ -1,5 +1,7 @@
 //! One thing after the other, the earliest first.
 
+use std::cell::Cell;
+
 use ontick_switch::user::core::Command;
 use ontick_switch::user::counters::Counters;
 use ontick_tsn::network::{Kind, LinkId, Network, NodeId};
@@ -202,7 +204,7 @@ impl World<'_> {
                 Actor::Station(_) => {
                     let clock = self.parts.nodes[to].clock.get();
                     let mut link = self.parts.links[link].borrow_mut();
-                    while let Some(flight) = link.flights.pop_front() {
+                    while let Some(flight) = link.take() {
                         let Some(numbered) = frame::read(&flight.head) else { continue };
                         let stream = numbered.stream as usize;
                         if numbered.stream == frame::BEST_EFFORT || stream + 1 >= self.first.len() {
@@ -340,7 +342,7 @@ impl Running<'_> {
         let node = &self.node;
         if at_ns > node.now_ns.get() {
             // It looked around all the time, and is somewhere within such a turn.
-            let turn_ns = node.costs.look_ns * (2 + self.inputs.len() as u64) / 2;
+            let turn_ns = node.costs.look_ns * (2 + self.inputs.1.len() as u64) / 2;
             node.now_ns.set(at_ns + node.draw((0, turn_ns)));
             self.core.rested(node.local_ns().saturating_sub(self.core.seen_ns()));
         }
@@ -355,9 +357,8 @@ impl Running<'_> {
     #[inline]
     fn next_ns(&mut self) -> u64 {
         let now_ns = self.node.now_ns.get();
-        let arrives =
-            |input: &super::link::Shared| input.borrow().flights.front().map_or(NEVER, |next| next.arrives_ns);
-        let arrives_ns = self.inputs.iter().map(arrives).min().unwrap_or(NEVER);
+        let (arriving, inputs) = &self.inputs;
+        let arrives_ns = arriving[inputs.clone()].iter().map(Cell::get).min().unwrap_or(NEVER);
         if arrives_ns <= now_ns {
             return now_ns;
         }
