@@ -9,7 +9,7 @@ use super::bpf::tag_what_leaves;
 use super::either::largest_sdu;
 use super::open::OpenError;
 use super::packet::PacketPort;
-use super::port::{Port, Received, Sent};
+use super::port::{MAX_BURST, Port, Received, Sent};
 use super::testbed::{Tap, frame, in_namespace, ip, until, with_cable};
 use ontick_tsn::model::Socket;
 
@@ -137,6 +137,76 @@ pub fn frames_longer_than_the_slot_are_reported<P: Port>(open: Open<P>) {
             assert_eq!(received, [Received::Oversized, Received::Frame(512)], "{octets} octets, tag {tag:?}");
             assert_eq!(slot[..], frame(2, 512, tag));
         }
+    });
+}
+
+pub fn several_frames_in_one_call_arrive_in_order<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        let frames: Vec<Vec<u8>> = (0..MAX_BURST as u32).map(|n| frame(n, 60 + 30 * n as usize, Some(7))).collect();
+        let mut call: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+        for count in 1..=MAX_BURST {
+            assert_eq!(a.send_burst(&call[..count]), count);
+            (0..count).for_each(|n| assert_eq!(taken(&mut b), frames[n]));
+        }
+        // Up to one that the interface does not take.
+        let long = frame(1, 1_519, Some(1));
+        call[3] = &long;
+        assert_eq!((a.send_burst(&call), a.send(&long)), (3, Sent::Refused));
+        assert_eq!((a.send_burst(&call[3..]), a.send_burst(&call[4..])), (0, MAX_BURST - 4));
+        (0..MAX_BURST).filter(|n| *n != 3).for_each(|n| assert_eq!(taken(&mut b), frames[n]));
+        nothing(&mut b);
+    });
+}
+
+pub fn several_frames_for_a_link_that_is_down_do_not_come_later<P: Port>(open: Open<P>) {
+    with_cable(|| {
+        let (mut a, mut b) = both(open);
+        let frames: Vec<Vec<u8>> = (0..MAX_BURST as u32).map(|n| frame(n, 64, None)).collect();
+        let call: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+        ip("link set left down");
+        until("none is taken of a link that is down", || a.send_burst(&call) == 0);
+        assert_eq!(a.send(&frames[0]), Sent::Down);
+        // More often than there are pieces of memory for frames.
+        (0..200).for_each(|_| assert_eq!(a.send_burst(&call), 0));
+        ip("link set left up");
+        let fresh = frame(100, 64, None);
+        until("the link is back", || a.send(&fresh) == Sent::Done);
+        // Some may have left before the link was down; then they come before this one.
+        let mut next = taken(&mut b);
+        while next != fresh {
+            assert!(frames.contains(&next), "{next:x?}");
+            next = taken(&mut b);
+        }
+        nothing(&mut b);
+        assert_eq!(a.send_burst(&call), MAX_BURST);
+        (0..MAX_BURST).for_each(|n| assert_eq!(taken(&mut b), frames[n]));
+    });
+}
+
+/// The driver has room for some of them: those alone leave, and those behind them when they are sent again.
+pub fn a_driver_s_queue_takes_some_of_several<P: Port>(open: Open<P>) {
+    in_namespace(|| {
+        let tap = match Tap::new("tap0") {
+            Ok(tap) => tap,
+            Err(why) => return ontick_skip::skipped!("no TAP interface here ({why})"),
+        };
+        ip("link set tap0 txqueuelen 5 up");
+        let mut port = open("tap0", FRAMES).unwrap();
+        let frames: Vec<Vec<u8>> = (0..400).map(|n| frame(n, 64, None)).collect();
+        let (mut next, mut partly) = (0, 0);
+        // More often than there are pieces of memory for frames.
+        for _ in 0..200 {
+            let call: Vec<&[u8]> = frames[next..next + MAX_BURST].iter().map(Vec::as_slice).collect();
+            let count = port.send_burst(&call);
+            partly += u32::from(count > 0 && count < call.len());
+            (next..next + count).for_each(|n| assert_eq!(tap.take(), frames[n]));
+            next = (next + count) % 380;
+        }
+        assert!(partly > 100, "{partly}");
+        let fresh = frame(1_000, 64, None);
+        assert_eq!(port.send(&fresh), Sent::Done);
+        assert_eq!(tap.take(), fresh);
     });
 }
 

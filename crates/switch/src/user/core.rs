@@ -5,6 +5,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod attempts;
+mod burst;
 mod command;
 mod due;
 mod egress_port;
@@ -25,6 +26,7 @@ use super::queue::Waiting;
 use super::rest::LATE_NS;
 use super::table::{Learning, Table};
 use super::time::Time;
+use burst::Share;
 use egress_port::EgressPort;
 use streams::{Outcome, Streams};
 
@@ -80,6 +82,14 @@ pub struct Core<'c, P, T> {
     seen_ns: u64,
     /// What it usually costs to hand a frame over.
     handing_over: Ewma<256>,
+    /// Whether several frames may be handed over in one call.
+    bursts: bool,
+    /// Whether other switches have their turns on the same CPU.
+    shares_cpu: bool,
+    /// What a frame usually costs in such a call.
+    in_burst: Ewma<64>,
+    /// Whether frames came in with the last turn.
+    came: bool,
     prober: Prober,
     /// Until ports are asked what found no room.
     overflow_due: i32,
@@ -106,7 +116,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             EgressPort::new(at, &limits, max_sdu(switch, index), shaping)
         });
         let outlets = outlets.collect();
-        Self {
+        let mut core = Self {
             outlets,
             rules: Rules::new(&switch.classes),
             forwarded: switch.forward_reserved,
@@ -123,13 +133,22 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             counters,
             channels,
             handing_over: Ewma::from(HANDING_OVER_NS),
+            bursts: false,
+            shares_cpu: false,
+            in_burst: Ewma::from(HANDING_OVER_NS),
+            came: false,
             prober: Prober::new(),
             overflow_due: housekeeping::OVERFLOW,
-        }
+        };
+        core.bursts = core.allows_bursts();
+        core
     }
 
     /// Works until it is asked to stop, all of these by turns; `between` turns somebody may let them sleep.
     pub fn run(cores: &mut [Self], stop: &AtomicBool, mut between: impl FnMut(&mut [Self])) {
+        if cores.len() > 1 {
+            cores.iter_mut().for_each(Self::share_cpu);
+        }
         let mut turns = 0u64;
         while !stop.load(Relaxed) {
             cores.iter_mut().for_each(Self::turn);
@@ -150,15 +169,23 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     pub fn turn(&mut self) {
         let now_ns = self.time.now_ns();
         self.look_for_stall(now_ns);
+        let share = self.share();
         for index in 0..self.outlets.len() {
-            self.transmit(index);
+            self.transmit(index, share);
         }
         if self.edge_within(TAKING_IN_NS, usize::MAX) {
             return self.prefetch();
         }
-        for index in 0..self.outlets.len() {
-            self.receive(index);
+        let came = self.receive_from_each();
+        if self.bursts {
+            self.receive_more(came);
         }
+    }
+
+    /// Takes one frame in from each port that has one; how many.
+    #[inline]
+    fn receive_from_each(&mut self) -> usize {
+        (0..self.outlets.len()).filter(|index| self.receive(*index)).count()
     }
 
     /// How long until the core has something to do at a certain time: a gate that moves, with or without frames
@@ -223,16 +250,17 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         now_ns
     }
 
-    /// Takes one frame in, if one is there.
+    /// Takes one frame in, if one is there; whether one was.
     #[inline]
-    fn receive(&mut self, index: usize) {
-        let Some(port) = &mut self.outlets[index].port else { return };
+    fn receive(&mut self, index: usize) -> bool {
+        let Some(port) = &mut self.outlets[index].port else { return false };
         let slot = self.pool.get_mut(self.spare);
         match port.receive(slot) {
-            Received::Nothing => {}
+            Received::Nothing => return false,
             Received::Frame(octets) => self.forward(index, octets),
             Received::Oversized => self.counters.ports[index].oversized.add(1),
         }
+        true
     }
 
     /// The frame in the spare slot came in on this port.
@@ -387,9 +415,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         counters.peak.raise(waiting);
     }
 
-    /// Hands one frame over, if the link is free and one may go.
+    /// Hands one frame over, or as many as its share allows, if the link is free and one may go.
     #[inline]
-    fn transmit(&mut self, index: usize) {
+    fn transmit(&mut self, index: usize, share: Share) {
         let (now_ns, handing_over_ns) = (self.seen_ns, self.handing_over.ns());
         let outlet = &mut self.outlets[index];
         if outlet.waiting == 0 || outlet.free_ns > now_ns + handing_over_ns + EARLY_NS {
@@ -401,6 +429,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
         let outlet = &mut self.outlets[index];
         let Some(first) = outlet.queues[queue].first() else { return };
+        if share.frames > 1 && outlet.has_more(queue) {
+            let burst = outlet.burst((queue, first), share, self.in_burst.ns());
+            if burst.frames().len() > 1 {
+                return self.transmit_burst(index, &burst);
+            }
+        }
         let octets = usize::from(first.octets);
         let mut correction = None;
         if let Some(event) = first.event {
@@ -432,6 +466,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                     counters.overdue.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
+                if self.bursts {
+                    self.in_burst.follow(done_ns.saturating_sub(now_ns));
+                }
                 outlet.spread_ns = self.handing_over.deviation_ns();
             }
             Sent::Down => {

@@ -75,6 +75,14 @@ impl Port for EitherPort {
         }
     }
 
+    #[inline]
+    fn send_burst(&mut self, frames: &[&[u8]]) -> usize {
+        match self {
+            EitherPort::Packet(port) => port.send_burst(frames),
+            EitherPort::Xdp(port) => port.send_burst(frames),
+        }
+    }
+
     fn overflowed(&mut self) -> u64 {
         match self {
             EitherPort::Packet(port) => port.overflowed(),

@@ -145,6 +145,12 @@ impl Gates {
         self.followed().is_some_and(|oper| now_ns >= oper.base_ns())
     }
 
+    /// Whether there is a list, in force or not.
+    #[inline]
+    pub fn has_list(&self) -> bool {
+        self.oper.is_some()
+    }
+
     fn followed(&self) -> Option<&Schedule> {
         self.oper.as_ref().filter(|_| self.forced.is_none())
     }
@@ -187,8 +193,9 @@ mod tests {
         assert_eq!((view.open, view.until_ns, view.closes_ns[0]), (1, 10_300, 10_300));
         assert_eq!(gates.at(10_300).open, 2);
         assert_eq!(gates.longest_ns(1), 600);
+        assert!(gates.has_list());
         gates.change(None);
-        assert_eq!(*gates.at(10_400), View::OPEN);
+        assert_eq!((*gates.at(10_400), gates.has_list()), (View::OPEN, false));
     }
 
     #[test]

@@ -35,6 +35,12 @@ impl Pool {
         self.free.push(slot.0);
     }
 
+    /// Slots that were taken.
+    #[inline]
+    pub fn taken(&self) -> usize {
+        self.memory.len() / SLOT - self.free.len()
+    }
+
     /// Slots that are free.
     pub fn free(&self) -> usize {
         self.free.len()

@@ -70,6 +70,19 @@ impl Queue {
         if self.length == 0 { None } else { self.ring[self.head] }
     }
 
+    /// The one that came as the first after so many others that wait.
+    #[inline]
+    pub fn get(&self, before: usize) -> Option<Waiting> {
+        if before >= self.length {
+            return None;
+        }
+        let mut at = self.head + before;
+        if at >= self.ring.len() {
+            at -= self.ring.len();
+        }
+        self.ring[at]
+    }
+
     /// Takes the one that has waited longest.
     #[inline]
     pub fn pop(&mut self) -> Option<Waiting> {
@@ -108,6 +121,7 @@ mod tests {
                     prop_assert_eq!(queue.pop(), model.pop_front());
                 }
                 prop_assert_eq!((queue.len(), queue.is_empty()), (model.len(), model.is_empty()));
+                prop_assert!((0..6).all(|before| queue.get(before) == model.get(before).copied()));
             }
         }
     }

@@ -19,11 +19,25 @@ pub(super) struct Attempts {
     again_ns: [u64; CLASSES],
     /// A frame of so many octets was given up, and none as long was taken since.
     given_up: usize,
+    /// Of several that were handed over together not all were taken: the next one alone will show why.
+    alone: bool,
 }
 
 impl Attempts {
     pub fn new() -> Self {
-        Self { refused: 0, since_ns: [0; CLASSES], again_ns: [0; CLASSES], given_up: usize::MAX }
+        Self { refused: 0, since_ns: [0; CLASSES], again_ns: [0; CLASSES], given_up: usize::MAX, alone: false }
+    }
+
+    /// Whether others may be handed over together with the first one.
+    #[inline]
+    pub fn all_taken(&self) -> bool {
+        self.refused == 0 && !self.alone
+    }
+
+    /// Of several that were handed over together not all were taken.
+    #[cold]
+    pub fn some_refused(&mut self) {
+        self.alone = true;
     }
 
     /// Queues whose first frame is not tried at the moment, one bit for each.
@@ -65,6 +79,7 @@ impl Attempts {
     #[inline]
     pub fn next(&mut self, queue: usize) {
         self.refused &= !(1 << queue);
+        self.alone = false;
     }
 }
 
@@ -117,6 +132,19 @@ mod tests {
         assert_eq!(given_up_at_once(&mut attempts), [false, true, true], "a shorter one says nothing");
         attempts.taken(1_000);
         assert_eq!(given_up_at_once(&mut attempts), [false, false, false]);
+    }
+
+    #[test]
+    fn behind_one_that_was_not_taken_frames_go_alone_until_another_stands_there() {
+        let mut attempts = Attempts::new();
+        assert!(attempts.all_taken());
+        attempts.some_refused();
+        assert!(!attempts.all_taken());
+        attempts.refused(3, 100, BEGAN_NS);
+        attempts.next(5);
+        assert!(!attempts.all_taken(), "the one of the other queue is still there");
+        attempts.next(3);
+        assert!(attempts.all_taken());
     }
 
     #[test]

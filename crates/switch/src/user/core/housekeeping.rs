@@ -77,7 +77,9 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     fn handle_command(&mut self, command: Command<P>) {
         let discarded = match command {
             Command::Gates(index, schedule) => {
-                self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule)).map(Discarded::Schedule)
+                let old = self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule));
+                self.bursts = self.allows_bursts();
+                old.map(Discarded::Schedule)
             }
             // Of all ports before any of them is looked at again: none is open while another is closed.
             Command::Force(forced) => {

@@ -113,6 +113,11 @@ impl Streams {
         None
     }
 
+    /// Whether it matters for any of them when frames came.
+    pub fn are_timed(&self) -> bool {
+        self.filters.iter().any(Filter::is_timed)
+    }
+
     /// It is another time than it was.
     pub fn clock_was_set(&mut self, now_ns: u64) {
         for filter in &mut self.filters {

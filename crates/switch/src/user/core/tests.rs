@@ -189,6 +189,7 @@ macro_rules! core {
     };
 }
 
+mod bursts;
 mod due;
 mod ends;
 mod forwarding;

@@ -7,7 +7,7 @@
 //!   frames are the switch's alone.
 //! - Each receive queue of the interface has a socket of its own; sending is by the first queue's. At most [`QUEUES`]
 //!   queues; an interface with more can be set to fewer (`ethtool -L`).
-//! - Frames are copied, once each way (`XDP_COPY`). Handing a frame over is one system call, so that what became of it
+//! - Frames are copied, once each way (`XDP_COPY`). Handing frames over is one system call, so that what became of them
 //!   is known at once.
 //! - VLAN tags must be in the frames: turn off the interface's VLAN offloads (`rxvlan`, `txvlan`). On virtual Ethernet,
 //!   where the other end may keep them beside, the program puts them back (Linux 6.8); where it cannot, the port is

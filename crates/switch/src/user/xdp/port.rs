@@ -138,6 +138,11 @@ impl Port for XdpPort {
         }
     }
 
+    fn send_burst(&mut self, frames: &[&[u8]]) -> usize {
+        let fit = frames.iter().take_while(|frame| frame.len() >= SHORTEST && !self.too_long(frame)).count();
+        self.queues[0].send_burst(&frames[..fit])
+    }
+
     fn overflowed(&mut self) -> u64 {
         // One system call, however many queues there are.
         self.asked = if self.asked + 1 < self.queues.len() { self.asked + 1 } else { 0 };

@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, bind, send,
 
 use super::memory::Frames;
 use super::ring::{Incoming, Outgoing};
-use crate::user::port::Received;
+use crate::user::port::{MAX_BURST, Received};
 
 /// Frames that the kernel may still have after they were sent.
 const SENDING: u32 = 512;
@@ -119,9 +119,7 @@ impl Queue {
     /// Hands a frame over, which fits a piece.
     #[inline]
     pub fn send(&mut self, frame: &[u8]) -> HandedOver {
-        while let Some(address) = self.sent.take() {
-            self.free.push((address / Frames::PIECE as u64) as u32);
-        }
+        self.take_back_sent();
         let Some(piece) = self.untaken.or_else(|| self.free.pop()) else {
             // The kernel gives room back when frames leave; some drivers look after that only when called.
             let _ = send(&self.socket, &[], SendFlags::DONTWAIT);
@@ -144,6 +142,65 @@ impl Queue {
         };
         self.untaken = matches!(outcome, HandedOver::Left(_)).then_some(piece);
         outcome
+    }
+
+    /// Hands frames over in one call, which fit a piece each; how many the kernel has.
+    pub fn send_burst(&mut self, frames: &[&[u8]]) -> usize {
+        self.take_back_sent();
+        let frames = &frames[..frames.len().min(MAX_BURST).min(self.free.len())];
+        if self.untaken.is_some() || frames.is_empty() {
+            return 0;
+        }
+        let mut pieces = [0; MAX_BURST];
+        for (frame, place) in frames.iter().zip(&mut pieces) {
+            let Some(piece) = self.free.pop() else { unreachable!("there are as many") };
+            let (addr, room) = self.frames.piece(piece);
+            room[..frame.len()].copy_from_slice(frame);
+            self.to_send.put(XdpDesc { addr, len: frame.len() as u32, options: XdpDescOptions::empty() });
+            *place = piece;
+        }
+        match send(&self.socket, &[], SendFlags::DONTWAIT) {
+            Ok(_) if self.to_send.untaken() == 0 => frames.len(),
+            ended => self.revoke(&pieces[..frames.len()], ended.err()),
+        }
+    }
+
+    /// Takes back what the kernel does not have of frames that were handed over together; how many it sent. Not every kernel
+    /// shows which it has read: those that it has yet to read are made invalid, and it counts them when it passes over them.
+    #[cold]
+    fn revoke(&mut self, pieces: &[u32], why: Option<Errno>) -> usize {
+        let invalid = XdpDesc { addr: self.frames.extent().1, len: 1, options: XdpDescOptions::empty() };
+        (0..pieces.len()).for_each(|behind| self.to_send.replace(behind as u32, invalid));
+        let mut unread = pieces.len();
+        // While the link is down it reads none.
+        if !matches!(why, Some(Errno::NETDOWN | Errno::NXIO | Errno::NODEV)) {
+            let passed_over = || sockopt::xdp_statistics(&self.socket).map_or(0, |reported| reported.tx_invalid_descs);
+            let before = passed_over();
+            unread = 0;
+            // Some kernels pass over one in each call.
+            for _ in pieces {
+                let _ = send(&self.socket, &[], SendFlags::DONTWAIT);
+                match (passed_over() - before) as usize {
+                    same if same == unread => break,
+                    more => unread = more,
+                }
+            }
+        }
+        let has_read = pieces.len().saturating_sub(unread);
+        self.free.extend(&pieces[has_read..]);
+        // The last that it read was dropped by the driver.
+        if why == Some(Errno::BUSY) { has_read.saturating_sub(1) } else { has_read }
+    }
+
+    /// Has back the pieces of frames that have left.
+    #[inline]
+    fn take_back_sent(&mut self) {
+        while let Some(address) = self.sent.take() {
+            // Some kernels give invalid descriptors back, too.
+            if address < self.frames.extent().1 {
+                self.free.push((address / Frames::PIECE as u64) as u32);
+            }
+        }
     }
 
     /// Frames that came in and found no room, or had more octets than a piece has, since this was last asked.

@@ -85,11 +85,17 @@ impl<D: Copy> Outgoing<D> {
         self.ring.producer().store(self.put, Ordering::Release);
     }
 
-    /// Puts another one in the place of the last, which the kernel has not taken, and does not unless it is called.
+    /// Puts another one in the place of the last.
     #[inline]
     pub fn put_in_place_of_last(&mut self, descriptor: D) {
+        self.replace(0, descriptor);
+    }
+
+    /// Puts another one in the place of one that has so many behind it. The kernel does not read either unless it is called.
+    #[inline]
+    pub fn replace(&mut self, behind: u32, descriptor: D) {
         // SAFETY: a descriptor within the ring, which the kernel reads in a later system call of this thread only.
-        unsafe { self.ring.descriptor(self.put.wrapping_sub(1)).write(descriptor) };
+        unsafe { self.ring.descriptor(self.put.wrapping_sub(1 + behind)).write(descriptor) };
     }
 }
 
