@@ -36,6 +36,7 @@ pub mod search;
 pub mod store;
 pub mod switching;
 pub mod tail;
+pub mod time_status;
 pub mod uncertainty;
 
 pub use case::{Case, Side};
@@ -49,4 +50,5 @@ pub use requirement::Requirement;
 pub use run::{Environment, InstrumentCheck, Run, Series};
 pub use search::Search;
 pub use switching::Switching;
+pub use time_status::TimeStatus;
 pub use uncertainty::Uncertainty;

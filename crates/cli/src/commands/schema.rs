@@ -27,6 +27,8 @@ enum Of {
     Network,
     /// Plans: what `network plan --out` writes
     Plan,
+    /// What `network time status --json` writes
+    NetworkTime,
 }
 
 impl Schema {
@@ -44,6 +46,7 @@ impl Of {
             Of::Inspect => include_str!("../../schemas/ontick-inspect.schema.json"),
             Of::Switch => include_str!("../../schemas/ontick-switch.schema.json"),
             Of::Network => include_str!("../../schemas/ontick-network.schema.json"),
+            Of::NetworkTime => include_str!("../../schemas/ontick-network-time.schema.json"),
             Of::Plan => include_str!("../../schemas/ontick-plan.schema.json"),
         }
     }
@@ -51,8 +54,8 @@ impl Of {
 
 #[cfg(test)]
 mod tests {
-    use ontick_record::Run;
     use ontick_record::inspection::Inspection;
+    use ontick_record::{Run, TimeStatus};
     use ontick_tsn::{config, network, planning};
 
     use super::*;
@@ -65,6 +68,7 @@ mod tests {
             (Of::Inspect, Inspection::schema()),
             (Of::Switch, config::schema()),
             (Of::Network, network::schema()),
+            (Of::NetworkTime, TimeStatus::schema()),
             (Of::Plan, planning::Document::schema()),
         ] {
             let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

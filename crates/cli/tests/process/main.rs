@@ -63,6 +63,7 @@ mod network_programs;
 mod network_prove;
 mod network_stations;
 mod network_time;
+mod network_time_status;
 mod no_worse;
 mod observers;
 mod otlp;

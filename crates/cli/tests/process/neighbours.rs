@@ -187,7 +187,7 @@ fn libyang_accepts_gates_that_are_exported() {
 }
 
 /// Schema, document: whether it is refused, and why. TOML is read as Python reads it.
-const VALIDATE: &str = "
+pub const VALIDATE: &str = "
 import json, jsonschema, sys, tomllib
 schema = json.load(open(sys.argv[1]))
 validator = jsonschema.validators.validator_for(schema, default=None)

@@ -29,8 +29,8 @@ const LINES: usize = 300;
 
 /// A cable between two namespaces, and a folder with the network's file.
 pub(super) struct Cable {
-    a: Namespace,
-    b: Namespace,
+    pub(super) a: Namespace,
+    pub(super) b: Namespace,
     pub(super) folder: TempDir,
 }
 

@@ -54,6 +54,17 @@ pub struct Observation {
     pub path_delay_ns: Option<i64>,
 }
 
+/// What a port is, whatever its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortProperties {
+    /// From 1.
+    pub number: u16,
+    /// Its interface.
+    pub interface: String,
+    /// Whether the network card stamps its frames, not the driver.
+    pub by_hardware: bool,
+}
+
 /// An offset, as it was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
@@ -85,22 +96,70 @@ impl Client {
         Ok(Self { socket: own, addressing, ports, sequence: 0 })
     }
 
+    /// To a ptp4l that another program started, whose number of ports it says itself.
+    pub fn connect_to_unknown(socket: &Path, addressing: Addressing, at_most: Duration) -> Result<Self, ClientError> {
+        let mut client = Self::connect(socket, addressing, 0)?;
+        let mut count = None;
+        client.ask(&[DataSet::Default], at_most, |_, answer| {
+            if let Answer::Default { ports } = answer {
+                count = Some(usize::from(ports));
+            }
+            count.is_some()
+        })?;
+        client.ports = count.ok_or(ClientError::Silent)?;
+        Ok(client)
+    }
+
+    /// What its ports are, by number; nothing of those of which a linuxptp that is too old says nothing.
+    pub fn port_properties(&mut self, at_most: Duration) -> Result<Vec<PortProperties>, ClientError> {
+        let mut ports: Vec<PortProperties> = Vec::new();
+        let count = self.ports;
+        let asked = self.ask(&[DataSet::PortProperties], at_most, |_, answer| {
+            if let Answer::PortProperties { number, by_hardware, interface } = answer {
+                ports.retain(|port| port.number != number);
+                ports.push(PortProperties { number, interface, by_hardware });
+            }
+            ports.len() >= count
+        });
+        match asked {
+            Ok(()) | Err(ClientError::Silent) => {}
+            Err(other) => return Err(other),
+        }
+        ports.sort_by_key(|port| port.number);
+        Ok(ports)
+    }
+
     /// Asks for everything, and waits for the answers so long at most.
     pub fn observe(&mut self, at_most: Duration) -> Result<Observation, ClientError> {
+        let mut parts = Parts::default();
+        let ports = self.ports;
+        self.ask(&DATA_SETS, at_most, |own, answer| {
+            parts.take(own, answer);
+            parts.complete(ports)
+        })?;
+        parts.observation().ok_or(ClientError::Silent)
+    }
+
+    /// Asks, and takes answers until `take` has all of them.
+    fn ask(
+        &mut self,
+        data_sets: &[DataSet],
+        at_most: Duration,
+        mut take: impl FnMut(ClockIdentity, Answer) -> bool,
+    ) -> Result<(), ClientError> {
         let until = Instant::now() + at_most;
         // Whoever does not read would have the questions wait, too.
         self.socket.set_write_timeout(Some(at_most.max(Duration::from_millis(1))))?;
         let first = self.sequence;
-        for data_set in DATA_SETS {
-            match self.socket.send(&management::get(self.addressing, data_set, self.sequence)) {
+        for data_set in data_sets {
+            match self.socket.send(&management::get(self.addressing, *data_set, self.sequence)) {
                 Err(error) if is_silence(&error) => return Err(ClientError::Silent),
                 sent => sent?,
             };
             self.sequence = self.sequence.wrapping_add(1);
         }
-        let mut parts = Parts::default();
         let mut octets = [0; LONGEST];
-        while !parts.complete(self.ports) {
+        loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ClientError::Silent);
@@ -113,12 +172,11 @@ impl Client {
             };
             // Late answers to earlier questions are of no use.
             if let Some((own, sequence, answer)) = management::read(&octets[..length]) {
-                if usize::from(sequence.wrapping_sub(first)) < DATA_SETS.len() {
-                    parts.take(own, answer);
+                if usize::from(sequence.wrapping_sub(first)) < data_sets.len() && take(own, answer) {
+                    return Ok(());
                 }
             }
         }
-        parts.observation().ok_or(ClientError::Silent)
     }
 }
 
@@ -149,6 +207,8 @@ impl Parts {
                 self.ports.retain(|port| port.number != number);
                 self.ports.push(PortObservation { number, state, peer_delay_ns });
             }
+            // These are asked for by themselves.
+            Answer::Default { .. } | Answer::PortProperties { .. } => {}
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Node {
     pub priority1: u8,
     /// Whether the file names it as a grandmaster.
     pub is_grandmaster: bool,
+    /// The names of those that the file names as grandmasters, in their order.
+    pub grandmasters: Vec<String>,
 }
 
 /// A file says too little of a node.
@@ -50,7 +52,14 @@ impl Node {
             return Err(NodeError::NoLink(name.into()));
         }
         let (priority1, is_grandmaster) = (time.priority1(id), time.grandmasters.contains(&id));
-        Ok(Self { name: name.into(), interfaces, time, priority1, is_grandmaster })
+        let grandmasters = time.grandmasters.iter().map(|id| network.nodes[*id].name.clone()).collect();
+        Ok(Self { name: name.into(), interfaces, time, priority1, is_grandmaster, grandmasters })
+    }
+
+    /// The node that the file has announce this `priority1` as a grandmaster.
+    pub fn grandmaster_of(&self, priority1: u8) -> Option<&str> {
+        let place = priority1.checked_sub(TimeSync::FIRST_PRIORITY1)?;
+        self.grandmasters.get(usize::from(place)).map(String::as_str)
     }
 
     /// Whether the file has it give the time before all others.
@@ -243,6 +252,16 @@ pub(super) mod tests {
         let text = a.phc2sys(&Stamping::Hardware(vec![0])).unwrap();
         assert!(text.contains("phc2sys -f FILE -a -r -r\n") && settings(&text).contains(&("transportSpecific", "0x1")));
         assert_eq!(b.phc2sys_options(), ["-a", "-r"]);
+    }
+
+    #[test]
+    fn a_grandmaster_is_known_by_its_priority() {
+        let network = network("[time]\nprofile = \"gptp\"\ngrandmaster = [\"b\", \"a\"]\n");
+        let node = Node::find(&network, "a").unwrap();
+        assert_eq!(
+            [64, 65, 66, 0, 248].map(|priority1| node.grandmaster_of(priority1)),
+            [Some("b"), Some("a"), None, None, None]
+        );
     }
 
     #[test]

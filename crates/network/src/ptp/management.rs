@@ -16,9 +16,11 @@ const TLV_MANAGEMENT: u16 = 1;
 /// Of a time interval in one nanosecond (clause 5.3.2).
 const SCALE_BITS: u32 = 16;
 
-/// What there is to ask for, by its identifier (table 59; the last is linuxptp's own).
+/// What there is to ask for, by its identifier (table 59; the last two are linuxptp's own).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataSet {
+    /// What holds for the clock as a whole: of it the number of its ports.
+    Default = 0x2000,
     /// How many clocks are between this one and the grandmaster, and the delay of the way.
     Current = 0x2001,
     /// Who the grandmaster is.
@@ -27,6 +29,8 @@ pub enum DataSet {
     Port = 0x2004,
     /// The offset from the master, when it was last looked at (`TIME_STATUS_NP`).
     TimeStatus = 0xc000,
+    /// The interface of each port, and what stamps its frames (`PORT_PROPERTIES_NP`).
+    PortProperties = 0xc004,
 }
 
 /// A clock's identity: eight octets, mostly those of an address.
@@ -98,8 +102,13 @@ impl PortState {
 }
 
 /// What is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
+    /// [`DataSet::Default`].
+    Default {
+        /// How many ports the clock has.
+        ports: u16,
+    },
     /// [`DataSet::Current`].
     Current {
         /// Clocks on the way.
@@ -131,6 +140,15 @@ pub enum Answer {
         ingress_ns: i64,
         /// Whether another clock is the grandmaster.
         to_grandmaster: bool,
+    },
+    /// [`DataSet::PortProperties`].
+    PortProperties {
+        /// Its number, from 1.
+        number: u16,
+        /// Whether the network card stamps its frames, not the driver.
+        by_hardware: bool,
+        /// Its interface.
+        interface: String,
     },
 }
 
@@ -175,6 +193,7 @@ pub fn read(message: &[u8]) -> Option<(ClockIdentity, u16, Answer)> {
     }
     let data = message.get(54..52 + usize::from(word(message, 50)?))?;
     let answer = match word(message, 52)? {
+        id if id == DataSet::Default as u16 => Answer::Default { ports: word(data, 2)? },
         id if id == DataSet::Current as u16 => {
             Answer::Current { steps_removed: word(data, 0)?, path_delay_ns: long(data, 10)? >> SCALE_BITS }
         }
@@ -190,6 +209,12 @@ pub fn read(message: &[u8]) -> Option<(ClockIdentity, u16, Answer)> {
             offset_ns: long(data, 0)?,
             ingress_ns: long(data, 8)?,
             to_grandmaster: data.get(38..42)?.iter().any(|octet| *octet != 0),
+        },
+        id if id == DataSet::PortProperties as u16 => Answer::PortProperties {
+            number: word(data, 8)?,
+            // The first of linuxptp's kinds of stamps is software's, all others are kinds of hardware's.
+            by_hardware: *data.get(11)? != 0,
+            interface: String::from_utf8_lossy(data.get(13..13 + usize::from(*data.get(12)?))?).into_owned(),
         },
         _ => return None,
     };
@@ -220,6 +245,10 @@ mod tests {
     const PORT: &str = "1d02005000000000000000000000000000000000fa65a7fffe80896f00010003047f00000000000000000001000002000001001c2004fa65a7fffe80896f000108000000000005da0000fe03fd020002";
     const TIME_STATUS: &str = "1d02006800000000000000000000000000000000fa65a7fffe80896f00000004047f000000000000000000010000020000010034c000fffffffffffffbd518eba2d680394a5dffec7db00000000000000000000000000000000000000000000146db95fffe0977c9";
 
+    /// Of one of the default profile.
+    const DEFAULT: &str = "0d02004a00000000000000000000000000000000c6bf44fffe53a66300000000047f000000000000000000010000020000010016200001000001f8f8feffff80c6bf44fffe53a6630000";
+    const PORT_PROPERTIES: &str = "0d02004600000000000000000000000000000000c6bf44fffe53a66300010000047f000000000000000000010000020000010012c004c6bf44fffe53a6630001080002706200";
+
     fn octets(hex: &str) -> Vec<u8> {
         let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
         digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
@@ -243,6 +272,10 @@ mod tests {
             assert_eq!(read(&octets(hex)), Some((own, sequence, answer)));
         }
         assert_eq!(master.to_string(), "46db95.fffe.0977c9");
+        let own = ClockIdentity([0xc6, 0xbf, 0x44, 0xff, 0xfe, 0x53, 0xa6, 0x63]);
+        assert_eq!(read(&octets(DEFAULT)), Some((own, 0, Answer::Default { ports: 1 })));
+        let properties = Answer::PortProperties { number: 1, by_hardware: false, interface: "pb".into() };
+        assert_eq!(read(&octets(PORT_PROPERTIES)), Some((own, 0, properties)));
     }
 
     #[test]
@@ -262,6 +295,14 @@ mod tests {
         #[test]
         fn an_answer_that_is_cut_is_none(length in 0usize..103) {
             prop_assert_eq!(read(&octets(TIME_STATUS)[..length]), None);
+        }
+
+        #[test]
+        fn a_name_longer_than_its_message_is_none(length in 3u8..) {
+            let mut octets = octets(PORT_PROPERTIES);
+            octets[66] = length;
+            // One octet behind the name makes the message even.
+            prop_assert_eq!(read(&octets).is_some(), length == 3);
         }
     }
 }

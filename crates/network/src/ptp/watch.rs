@@ -205,8 +205,8 @@ impl Watch {
         self.is_grandmaster || self.priorities.is_empty()
     }
 
-    /// Whether somebody's time is had.
-    fn has_time(&self) -> bool {
+    /// Whether the node has the network's time: it follows a grandmaster, or it gives the time as the file has it.
+    pub fn has_time(&self) -> bool {
         match self.role {
             Role::Follower { .. } => true,
             Role::Grandmaster => self.is_grandmaster || (self.priorities.is_empty() && !self.followed_before),

@@ -1,10 +1,15 @@
 //! `ontick network time …`
 
+mod condition;
 mod config;
 mod node_flag;
 mod on_loss;
+mod report;
 mod run;
+mod sentences;
 mod shown;
+mod status;
+mod status_text;
 
 use clap::Subcommand;
 
@@ -17,6 +22,7 @@ use crate::failure::{Failure, Outcome};
 pub enum Time {
     Config(config::Config),
     Run(run::Run),
+    Status(status::Status),
 }
 
 impl Time {
@@ -24,6 +30,7 @@ impl Time {
         match self {
             Time::Config(config) => config.run(),
             Time::Run(run) => run.run(),
+            Time::Status(status) => status.run(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which node of which network, and what stamps its messages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ontick_network::ptp::{self, Node, NodeError, Stamping, StampingError};
@@ -12,12 +12,18 @@ use crate::failure::Failure;
 const EACH: usize = 8;
 
 #[derive(Args)]
-pub struct NodeFlag {
+pub struct NodeName {
     /// The file that describes the network
     file: PathBuf,
     /// The node of the network that this machine is: a switch or a station
     #[arg(long = "node", value_name = "NAME")]
     name: String,
+}
+
+#[derive(Args)]
+pub struct NodeFlag {
+    #[command(flatten)]
+    node: NodeName,
     /// What stamps PTP's messages [default: hardware if all of the node's interfaces can, else software]
     #[arg(long, value_enum, value_name = "BY")]
     time_stamping: Option<TimeStamping>,
@@ -31,7 +37,7 @@ enum TimeStamping {
     Software,
 }
 
-impl NodeFlag {
+impl NodeName {
     /// The node.
     pub fn find(&self) -> Result<Node, Failure> {
         super::super::refuse_switch(&self.file)?;
@@ -48,6 +54,18 @@ impl NodeFlag {
             }
             other => Failure::new(format!("{}: {other}", self.file.display())),
         })
+    }
+
+    /// The file, as it was named.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+}
+
+impl NodeFlag {
+    /// The node.
+    pub fn find(&self) -> Result<Node, Failure> {
+        self.node.find()
     }
 
     /// What stamps a node's messages on this machine: what is asked for, if its interfaces can.

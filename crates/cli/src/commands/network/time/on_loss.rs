@@ -51,6 +51,11 @@ impl OnLoss {
         }
     }
 
+    /// What gates are in place of their lists.
+    pub fn forced(&self) -> Option<GateOverride> {
+        self.holdover.is_lost().then_some(self.policy.gates)
+    }
+
     fn lost(&self) -> String {
         let what = match self.policy.gates {
             GateOverride::Open => "opened",
@@ -69,7 +74,7 @@ impl OnLoss {
 }
 
 /// The applied switches whose gates are the kernel's.
-fn in_kernel(home: Option<&Path>) -> Vec<String> {
+pub fn in_kernel(home: Option<&Path>) -> Vec<String> {
     let is_one = |name: &String| {
         let Ok(folder) = SwitchDir::of(name, home) else { return false };
         matches!(Journal::read(&folder), Ok(Some(_)))

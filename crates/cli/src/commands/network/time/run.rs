@@ -5,10 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ontick_network::ptp::{ClientError, Linuxptp, Node, Observation, SocketDir, Stamping, Watch, clock_programs};
+use ontick_network::ptp::{
+    ClientError, Linuxptp, Node, Observation, SocketDir, Stamping, Standing, Watch, clock_programs,
+};
+use ontick_rt::clock::ClockId;
 
+use super::condition::lack;
 use super::node_flag::NodeFlag;
 use super::on_loss::OnLoss;
+use super::report::{Reporter, RunReport};
 use super::shown::{Form, Shown};
 use crate::commands::switch::target_flags::StateFlag;
 use crate::failure::{Failure, Outcome};
@@ -20,10 +25,13 @@ const LINE: Duration = Duration::from_secs(1);
 const ANSWER: Duration = Duration::from_millis(500);
 /// For so long it may not answer before that is reported.
 const SILENCE: Duration = Duration::from_secs(5);
+/// Why the time is not good although nothing bad was measured.
+const NO_SYNC: &str = "no Sync message has come for some time";
+const NO_ANSWER: &str = "ptp4l has not answered yet";
 /// How long it sleeps before it looks around.
 const WAIT: Duration = Duration::from_millis(50);
 /// Programs that follow other networks' time: beside the first grandmaster, they are where its time is from.
-const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd-timesyn"];
+pub(super) const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd-timesyn"];
 
 /// Keep a node in time, and watch how well.
 ///
@@ -60,6 +68,8 @@ pub struct Run {
 /// What is made of ptp4l's answers.
 struct Observer {
     watch: Watch,
+    standing: Standing,
+    reporter: Reporter,
     on_loss: Option<OnLoss>,
     shown: Shown,
     began: Instant,
@@ -83,7 +93,8 @@ impl Run {
         let began = Instant::now();
         let watch = Watch::new(&node, self.free_running, 0);
         let shown = Shown::new(&node, if self.json { Form::Json } else { Form::Text });
-        let mut observer = Observer { watch, on_loss, shown, began };
+        let (standing, reporter) = (Standing::new(&node, 0), Reporter::new(&socket));
+        let mut observer = Observer { watch, standing, reporter, on_loss, shown, began };
         let ended = self.watch(&node, &mut linuxptp, &mut observer, &stop);
         let summary = observer.watch.finish(ns(began.elapsed()));
         observer.shown.summary(summary, began.elapsed(), self.free_running)?;
@@ -109,8 +120,9 @@ impl Run {
         observer: &mut Observer,
         stop: &AtomicBool,
     ) -> Result<(), Failure> {
-        let Observer { watch, on_loss, shown, began } = observer;
+        let Observer { watch, standing, reporter, on_loss, shown, began } = observer;
         let began = *began;
+        let began_ns = ClockId::Monotonic.now_ns().saturating_sub(ns(began.elapsed()));
         let until = self.duration.map(|ns| began + Duration::from_nanos(ns));
         let interval = sync_interval(node);
         let (mut next, mut next_line) = (began, began + LINE);
@@ -144,6 +156,23 @@ impl Run {
             if let Some(on_loss) = on_loss {
                 on_loss.update(began.elapsed(), reading, shown)?;
             }
+            let at_ns = ns(began.elapsed());
+            standing.update(at_ns, reading);
+            let reason = || match &last {
+                Some(seen) => lack(node, watch, seen, watch.offset_ns()).unwrap_or(NO_SYNC.into()),
+                None => NO_ANSWER.into(),
+            };
+            reporter.report(RunReport {
+                at_ns: began_ns + at_ns,
+                began_ns,
+                free_running: self.free_running,
+                good: standing.is_good(),
+                since_ns: began_ns + standing.since_ns(),
+                reason: (!standing.is_good()).then(reason),
+                forced: on_loss.as_ref().and_then(OnLoss::forced),
+                losses: watch.summary().losses,
+                beyond_bound: watch.summary().beyond_bound,
+            });
             if Instant::now() >= next_line {
                 next_line += LINE;
                 if let Some(seen) = last.as_ref().filter(|_| !silent) {

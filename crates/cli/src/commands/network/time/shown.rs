@@ -6,6 +6,7 @@ use ontick_network::ptp::{Event, Node, Observation, Role, Spread, Summary, Watch
 use ontick_units::{exact, show};
 use serde_json::{Value, json};
 
+use super::sentences::{Sentences, signed};
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -19,13 +20,13 @@ pub enum Form {
 /// Prints.
 pub struct Shown {
     form: Form,
-    interfaces: Vec<String>,
+    sentences: Sentences,
     bound_ns: Option<u64>,
 }
 
 impl Shown {
     pub fn new(node: &Node, form: Form) -> Self {
-        Self { form, interfaces: node.interfaces.clone(), bound_ns: node.time.offset_bound_ns }
+        Self { form, sentences: Sentences::of(node), bound_ns: node.time.offset_bound_ns }
     }
 
     /// How it is now.
@@ -34,7 +35,7 @@ impl Shown {
             let ports: Vec<Value> = seen
                 .ports
                 .iter()
-                .map(|port| json!({ "interface": self.interface(port.number), "state": port.state.name() }))
+                .map(|port| json!({ "interface": self.sentences.interface(port.number), "state": port.state.name() }))
                 .collect();
             return self.document(json!({
                 "kind": "state",
@@ -52,7 +53,10 @@ impl Shown {
             Role::Follower { grandmaster, port } => {
                 let offset = watch.offset_ns().map_or("unknown".into(), signed);
                 let delay = seen.path_delay_ns.map_or("unknown".into(), signed);
-                format!("offset {offset:>8}  path delay {delay:>8}  {grandmaster} by {}", self.interface(port))
+                format!(
+                    "offset {offset:>8}  path delay {delay:>8}  {grandmaster} by {}",
+                    self.sentences.interface(port)
+                )
             }
             Role::Unsynchronized => {
                 let states = seen.ports.iter().map(|port| port.state.name()).collect::<Vec<_>>().join(", ");
@@ -64,7 +68,7 @@ impl Shown {
 
     /// Something happened.
     pub fn event(&self, at: Duration, event: &Event) -> Result<(), Failure> {
-        let (name, text) = self.sentence(event);
+        let (name, text) = self.sentences.event(event);
         self.happened(at, name, &text)
     }
 
@@ -140,46 +144,6 @@ impl Shown {
         terminal::print(&format!("\n{text}"))
     }
 
-    fn sentence(&self, event: &Event) -> (&'static str, String) {
-        match event {
-            Event::Grandmaster { named: true } => ("grandmaster", "this node is the grandmaster".into()),
-            Event::Grandmaster { named: false } => {
-                ("grandmaster", "this node is the grandmaster, as it hears none of those that the file names".into())
-            }
-            Event::Follows { grandmaster, port } => {
-                ("follows", format!("follows the grandmaster {grandmaster} by {}", self.interface(*port)))
-            }
-            Event::Lost { grandmaster } => ("lost", format!("the grandmaster {grandmaster} is lost")),
-            Event::Returned { grandmaster, after_ns } => {
-                ("returned", format!("the grandmaster {grandmaster} is back, after {}", show(*after_ns)))
-            }
-            Event::Changed { from, to, after_ns: 0 } => {
-                ("changed", format!("follows the grandmaster {to} in place of {from}"))
-            }
-            Event::Changed { from, to, after_ns } => (
-                "changed",
-                format!("follows the grandmaster {to} in place of {from}, {} after that was lost", show(*after_ns)),
-            ),
-            Event::TwoGrandmasters { other, priority1 } => (
-                "two-grandmasters",
-                format!(
-                    "two clocks are configured as this grandmaster (priority1 {priority1}): the other one, {other}, is followed"
-                ),
-            ),
-            Event::Unnamed { grandmaster, priority1 } => (
-                "unnamed",
-                format!("the grandmaster {grandmaster} (priority1 {priority1}) is none of those that the file names"),
-            ),
-            Event::BeyondBound { offset_ns } => {
-                let bound = self.bound_ns.map(exact).unwrap_or_default();
-                ("beyond-bound", format!("the offset, {}, is beyond offset-bound = \"{bound}\"", signed(*offset_ns)))
-            }
-            Event::WithinBound { after_ns } => {
-                ("within-bound", format!("the offset is within its bound again, after {}", show(*after_ns)))
-            }
-        }
-    }
-
     fn happened(&self, at: Duration, name: &str, text: &str) -> Result<(), Failure> {
         match self.form {
             Form::Json => self.document(json!({
@@ -199,11 +163,6 @@ impl Shown {
     fn document(&self, document: Value) -> Result<(), Failure> {
         terminal::print(&format!("{document}\n"))
     }
-
-    fn interface(&self, port: u16) -> &str {
-        let place = usize::from(port).checked_sub(1);
-        place.and_then(|place| self.interfaces.get(place)).map_or("an unknown port", String::as_str)
-    }
 }
 
 fn role_name(role: Role) -> &'static str {
@@ -212,10 +171,6 @@ fn role_name(role: Role) -> &'static str {
         Role::Follower { .. } => "follower",
         Role::Unsynchronized => "unsynchronized",
     }
-}
-
-fn signed(ns: i64) -> String {
-    format!("{}{}", if ns < 0 { "-" } else { "" }, show(ns.unsigned_abs()))
 }
 
 fn spread(spread: &Spread) -> Value {
