@@ -105,6 +105,30 @@ base-time = 1700000000000000001
 entries = [{ open = ["blue"], for = "800us" }, { open = ["red"], for = "200us" }]
 "#;
 
+const STREAMS: &str = r#"
+[[stream]]
+name = "axis1"
+to = "02:00:00:00:01:0a"
+vlan = 10
+ingress = ["left"]
+max-sdu = 100
+meter = { rate = "976kbit", burst = 244 }
+
+[[stream]]
+name = "axis2"
+to = "02:00:00:00:01:02"
+vlan = 0
+max-sdu = 100
+
+[[stream]]
+name = "camera"
+to = "02:00:00:00:01:03"
+
+[stream.gate]
+base-time = 1700000000000000001
+entries = [{ open = true, for = "300us" }, { open = false, for = "700us" }]
+"#;
+
 /// The table of an interface's gates, in a bridge or in an end station.
 fn gate_table(interface: &mut Value) -> Option<&mut serde_json::Map<String, Value>> {
     let places = [
@@ -130,33 +154,34 @@ fn with_state(mut document: Value) -> Value {
         }
         interface["statistics"] = json!({ "discontinuity-time": "2026-01-01T00:00:00Z" });
     }
-    if document.to_string().contains("ieee802-dot1q-bridge:") {
-        document["ieee802-dot1q-bridge:bridges"] = json!({ "bridge": [{
-        "name": "cell4",
-        "address": "02-00-00-00-00-01",
-        "bridge-type": "ieee802-dot1q-bridge:customer-vlan-bridge",
-    }] });
+    let gates = "/ieee802-dot1q-bridge:bridges/bridge/0/component/0/ieee802-dot1q-psfp-bridge:stream-gates/stream-gate-instance-table";
+    for gate in document.pointer_mut(gates).and_then(Value::as_array_mut).into_iter().flatten() {
+        gate["oper-cycle-time"] = cycle.clone();
     }
     document
 }
 
-/// libyang with the modules of gates, to judge data of this type, where it and they are here. The modules are IEEE's and
-/// IETF's and come with neither: a folder that has them is named in the environment.
-pub(super) fn yanglint(kind: &str, of_port: &str) -> Option<Command> {
+/// Modules of ports' gates.
+pub(super) const OF_GATES: [&str; 3] = ["ieee802-dot1q-sched", "ieee802-dot1q-sched-bridge", "iana-if-type"];
+/// Modules of streams beside them.
+pub(super) const OF_STREAMS: [&str; 3] =
+    ["ieee802-dot1q-psfp", "ieee802-dot1q-psfp-bridge", "ieee802-dot1cb-stream-identification"];
+
+/// libyang with these modules, to judge data of this type, where it and they are here. The modules are IEEE's and IETF's and
+/// come with neither: a folder that has them is named in the environment. One that is only imported has no identities.
+pub(super) fn yanglint(kind: &str, modules: &[&str]) -> Option<Command> {
     if !has("yanglint") {
         return None;
     }
-    let Some(modules) = std::env::var_os("ONTICK_YANG_MODULES").map(std::path::PathBuf::from) else {
-        ontick_skip::skipped!(
-            "ONTICK_YANG_MODULES names no folder with ieee802-dot1q-sched-bridge.yang and its imports"
-        );
+    let file = |folder: &Path, name: &str| folder.join(format!("{name}.yang"));
+    let folder = std::env::var_os("ONTICK_YANG_MODULES").map(std::path::PathBuf::from).unwrap_or_default();
+    if let Some(missing) = modules.iter().find(|name| !file(&folder, name).exists()) {
+        ontick_skip::skipped!("ONTICK_YANG_MODULES names no folder with {missing}.yang and its imports");
         return None;
-    };
+    }
     let mut yanglint = Command::new("yanglint");
-    yanglint.args(["-t", kind, "-p"]).arg(&modules);
-    // The one that is only imported otherwise, and then has no identities.
-    let all = ["ieee802-dot1q-sched", of_port, "iana-if-type"];
-    yanglint.args(all.map(|name| modules.join(format!("{name}.yang"))));
+    yanglint.args(["-t", kind, "-p"]).arg(&folder);
+    yanglint.args(modules.iter().map(|name| file(&folder, name)));
     Some(yanglint)
 }
 
@@ -166,7 +191,7 @@ fn libyang_accepts_gates_that_are_exported() {
     let judge = |of_port: &str, document: &Value| {
         let file = folder.path().join("gates.json");
         fs::write(&file, document.to_string()).unwrap();
-        Some(yanglint("data", of_port)?.arg(file).output().unwrap())
+        Some(yanglint("data", &[OF_GATES[0], of_port, OF_GATES[2]])?.arg(file).output().unwrap())
     };
     let station =
         CELL.replace("[[port]]\nname = \"left\"\n\n", "").replace("\"cell4\"\n", "\"cell4\"\nrole = \"station\"\n");
@@ -183,6 +208,36 @@ fn libyang_accepts_gates_that_are_exported() {
         let table = gate_table(interfaces.last_mut().unwrap()).unwrap();
         table["admin-control-list"]["gate-control-entry"][0]["time-interval-value"] = json!("800000");
         assert!(!judge(of_port, &document).unwrap().status.success(), "a number in quotes");
+    }
+}
+
+#[test]
+fn libyang_accepts_streams_that_are_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let judge = |document: &Value| {
+        let file = folder.path().join("streams.json");
+        fs::write(&file, document.to_string()).unwrap();
+        let modules: Vec<&str> = OF_GATES.into_iter().chain(OF_STREAMS).collect();
+        Some(yanglint("data", &modules)?.arg(file).output().unwrap())
+    };
+    let path = folder.path().join("press.toml");
+    fs::write(&path, CELL.to_owned() + STREAMS).unwrap();
+    let exported = run(&["switch", "export", "--yang", path.to_str().unwrap()]);
+    assert!(exported.status.success(), "{}", stderr(&exported));
+    let document = with_state(serde_json::from_slice(&exported.stdout).unwrap());
+    let Some(accepted) = judge(&document) else { return };
+    assert!(accepted.status.success(), "{}{document:#}", said(&accepted));
+    // It would have refused what is wrong: a reference to nothing, a condition of the model, a value.
+    let psfp = "/ieee802-dot1q-bridge:bridges/bridge/0/component/0/ieee802-dot1q-psfp-bridge:";
+    for (at, to) in [
+        ("stream-filters/stream-filter-instance-table/0/stream-gate-ref", json!(9)),
+        ("stream-gates/supported-list-max", json!(1)),
+        ("flow-meters/max-flow-meter-instances", json!(0)),
+        ("stream-gates/stream-gate-instance-table/0/admin-gate-states", json!("ajar")),
+    ] {
+        let mut wrong = document.clone();
+        *wrong.pointer_mut(&format!("{psfp}{at}")).unwrap_or_else(|| panic!("{at}")) = to;
+        assert!(!judge(&wrong).unwrap().status.success(), "{at}");
     }
 }
 

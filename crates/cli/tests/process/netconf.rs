@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use super::errors::fails;
 use super::judges::python_with;
 use super::machines::Fleet;
-use super::neighbours::yanglint;
+use super::neighbours::{OF_GATES, OF_STREAMS, yanglint};
 use super::switch_user::{Bench, bench};
 use super::{has, send, stderr, stdout, wait_until};
 
@@ -305,8 +305,14 @@ fn startup_is_written_as_a_whole_or_not_at_all() {
 
 #[test]
 fn libyang_accepts_what_get_config_answers() {
-    let Some(mut judge) = yanglint("getconfig", "ieee802-dot1q-sched-bridge") else { return };
-    let Some(bench) = managed() else { return };
+    let modules: Vec<&str> = OF_GATES.into_iter().chain(OF_STREAMS).collect();
+    let Some(mut judge) = yanglint("getconfig", &modules) else { return };
+    let Some(bench) = bench() else { return };
+    let stream = "\n[[stream]]\nname = \"axis1\"\nto = \"02:00:00:00:01:0a\"\nvlan = 10\nmax-sdu = 100\nmeter = { rate = \
+                  \"976kbit\", burst = 244 }\n";
+    std::fs::write(bench.file(), std::fs::read_to_string(bench.file()).unwrap() + stream).unwrap();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
     let mut talk = Talk::begin(&bench);
     talk.say(&(rpc("<get-config><source><running/></source></get-config>") + "]]>]]>"));
     let reply = talk.hear();
@@ -317,8 +323,11 @@ fn libyang_accepts_what_get_config_answers() {
     let accepted = judge.arg(&file).output().unwrap();
     assert!(accepted.status.success(), "{}{data}", stderr(&accepted));
     // It would have refused what is wrong.
-    std::fs::write(&file, data.replace("gate-states-value", "gate-state")).unwrap();
-    assert!(!judge.output().unwrap().status.success());
+    for (right, wrong) in [("gate-states-value", "gate-state"), (">wildcard<", ">any<"), (">tagged<", ">yes<")] {
+        assert!(data.contains(right), "{data}");
+        std::fs::write(&file, data.replace(right, wrong)).unwrap();
+        assert!(!judge.output().unwrap().status.success(), "{wrong}");
+    }
 }
 
 #[test]

@@ -46,7 +46,10 @@ session = {"ssh": over_ssh, "socket": on_socket}[sys.argv[1]](*sys.argv[2:])
 IF = "urn:ietf:params:xml:ns:yang:ietf-interfaces"
 BRIDGE = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge"
 SCHED = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge"
-NS = {"if": IF, "b": BRIDGE, "s": SCHED}
+PSFP = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge"
+STREAMS = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification"
+NC = "urn:ietf:params:xml:ns:netconf:base:1.0"
+NS = {"if": IF, "b": BRIDGE, "s": SCHED, "p": PSFP, "i": STREAMS}
 
 
 def gates(inner):
@@ -191,8 +194,62 @@ def may_lock(one):
         return False
 
 
+def stream(size, filter_more="", tagged="tagged"):
+    """A stream filter of the switch "cell", with the stream that it is of and a gate that is always open."""
+    return (
+        f'<config xmlns="{NC}"><stream-identity xmlns="{STREAMS}"><index>1</index><handle>5</handle>'
+        f"<out-facing><input-port>port0</input-port></out-facing><null-stream-identification>"
+        f"<destination-mac>02-00-00-00-01-0A</destination-mac><tagged>{tagged}</tagged><vlan>10</vlan>"
+        f'</null-stream-identification></stream-identity><bridges xmlns="{BRIDGE}"><bridge><name>cell</name><component>'
+        f'<name>cell</name><stream-gates xmlns="{PSFP}"><stream-gate-instance-table><stream-gate-instance-id>0'
+        f"</stream-gate-instance-id></stream-gate-instance-table></stream-gates>"
+        f'<stream-filters xmlns="{PSFP}"><stream-filter-instance-table><stream-filter-instance-id>5'
+        f"</stream-filter-instance-id><stream-handle>5</stream-handle><priority-spec>wildcard</priority-spec>"
+        f"<max-sdu-size>{size}</max-sdu-size><stream-gate-ref>0</stream-gate-ref>{filter_more}"
+        f"</stream-filter-instance-table></stream-filters></component></bridge></bridges></config>"
+    )
+
+
+def streams_are_policed_from_the_next_boot():
+    with session() as one:
+        def sizes(store):
+            reply = etree.fromstring(one.get_config(store).data_xml.encode())
+            found = reply.iterfind(".//p:stream-filter-instance-table", NS)
+            return [(item.findtext("p:stream-handle", None, NS), item.findtext("p:max-sdu-size", None, NS)) for item in found]
+
+        def edit(config):
+            one.edit_config(target="candidate", config=config)
+
+        assert any("module=ieee802-dot1q-psfp-bridge&" in uri for uri in one.server_capabilities)
+        assert sizes("running") == []
+        edit(stream(300))
+        assert (sizes("candidate"), sizes("running")) == ([("5", "300")], [])
+        one.validate("candidate")
+        refused("operation-not-supported", one.commit, "streams cannot be changed", "startup", "stream-identity")
+        one.copy_config(source="candidate", target="startup")
+        assert (sizes("startup"), sizes("running")) == ([("5", "300")], [])
+
+        # What is refused changes nothing.
+        refused("invalid-value", lambda: edit(stream(300, "<priority-spec>six</priority-spec>")), "wildcard", "priority-spec")
+        refused("unknown-element", lambda: edit(stream(300, "<wildcard/>")), "wildcard")
+        refused("invalid-value", lambda: edit(stream(300, "<stream-gate-ref>3</stream-gate-ref>")), "no stream gate 3")
+        refused("invalid-value", lambda: edit(stream(300, tagged="all")), "vlan 10")
+        refused("invalid-value", lambda: edit(stream(30)), "max-sdu")
+        address = f'<config xmlns="{NC}"><bridges xmlns="{BRIDGE}"><bridge><name>cell</name><address>02-00-00-00-00-01</address></bridge></bridges></config>'
+        refused("operation-not-supported", lambda: edit(address), "only the streams")
+        assert sizes("candidate") == [("5", "300")]
+        one.copy_config(source="startup", target="candidate")
+        edit(f'<config xmlns="{NC}" xmlns:nc="{NC}"><stream-identity xmlns="{STREAMS}" nc:operation="delete"><index>1</index></stream-identity>'
+             f'<bridges xmlns="{BRIDGE}"><bridge><name>cell</name><component><name>cell</name>'
+             f'<stream-filters xmlns="{PSFP}" nc:operation="delete"/></component></bridge></bridges></config>')
+        one.copy_config(source="candidate", target="startup")
+        assert sizes("startup") == []
+        one.discard_changes()
+
+
 commits_are_confirmed()
 startup_is_kept()
+streams_are_policed_from_the_next_boot()
 with session() as one:
     # Killed, and so not to be closed.
     two = session()

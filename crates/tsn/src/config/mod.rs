@@ -62,6 +62,7 @@ use problem::Report;
 pub use document::schema;
 pub use gates::guard_band;
 pub use problem::{Errors, Problem};
+pub(crate) use stream::MOST_STREAMS;
 pub use value_error::ValueError;
 pub use values::{mac, show_mac};
 pub use write::write;

@@ -15,7 +15,7 @@ use crate::model::{Elimination, Meter, Role, Stream};
 use crate::wire;
 
 /// More than a network plans through one switch.
-const MOST_STREAMS: usize = 16_384;
+pub(crate) const MOST_STREAMS: usize = 16_384;
 /// Of a burst, in octets: the smallest frame with its check sequence, and 16 MiB.
 const BURST: std::ops::RangeInclusive<u64> = 64..=16_777_216;
 

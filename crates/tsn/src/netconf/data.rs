@@ -18,7 +18,9 @@ pub(super) fn leaf(element: Element, kind: Kind, path: &str) -> Result<Value, Rp
         RpcError::application(Tag::InvalidValue, path, format!("\"{shown}\" is not {should}"))
     };
     match kind {
-        Kind::Container(_) | Kind::List { .. } => Err(wrong("a leaf")),
+        Kind::Container(_) | Kind::List { .. } | Kind::LeafList(_) => Err(wrong("a leaf")),
+        Kind::Name(names) if names.contains(&text.as_str()) => Ok(json!(text)),
+        Kind::Name(names) => Err(wrong(&format!("one of {}", names.join(", ")))),
         Kind::Text if text.is_empty() => Err(wrong("a name")),
         Kind::Text => Ok(json!(text)),
         Kind::Flag => match text.as_str() {
@@ -97,7 +99,7 @@ fn write(members: &Map<String, Value>, nodes: &'static [Node], around: &'static 
         let Some(value) = members.get(&*node.key()) else { continue };
         let module = node.module(around);
         let items = match (node.kind, value) {
-            (Kind::List { .. }, Value::Array(items)) => items.as_slice(),
+            (Kind::List { .. } | Kind::LeafList(_), Value::Array(items)) => items.as_slice(),
             _ => std::slice::from_ref(value),
         };
         for item in items {

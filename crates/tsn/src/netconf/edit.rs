@@ -114,6 +114,18 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
                     (None, None) => {}
                 }
             }
+            Kind::LeafList(of) => {
+                let value = leaf(element, *of, &path)?;
+                let slot = members.entry(key.into_owned()).or_insert_with(|| Value::Array(Vec::new()));
+                let Value::Array(items) = slot else { continue };
+                let found = items.iter().position(|item| *item == value);
+                let path = format!("{path}[.='{}']", plain(&value));
+                match (settle(found.map(|at| &items[at]), operation, &path)?, found) {
+                    (Some(_), None) => items.push(value),
+                    (None, Some(at)) => drop(items.remove(at)),
+                    (Some(_), Some(_)) | (None, None) => {}
+                }
+            }
             // It stays as long as its entry.
             kind if at.key == Some(node.name) => drop(members.insert(key.into_owned(), leaf(element, kind, &path)?)),
             kind => {
@@ -206,6 +218,7 @@ fn prune(members: &mut Map<String, Value>, nodes: &'static [Node]) {
                 items.iter_mut().filter_map(Value::as_object_mut).for_each(|members| prune(members, inner));
                 items.is_empty()
             }
+            (Kind::LeafList(_), Some(Value::Array(items))) => items.is_empty(),
             _ => false,
         };
         if empty {

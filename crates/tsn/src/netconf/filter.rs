@@ -86,7 +86,8 @@ fn holds(value: &Value, element: Element) -> bool {
         }
         Value::Bool(flag) => flag.to_string() == wanted,
         Value::Number(number) => number.to_string() == wanted,
-        Value::Object(_) | Value::Array(_) | Value::Null => false,
+        Value::Array(values) => values.iter().any(|value| holds(value, element)),
+        Value::Object(_) | Value::Null => false,
     }
 }
 

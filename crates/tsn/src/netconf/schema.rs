@@ -1,8 +1,10 @@
 //! The nodes of the YANG modules that a switch has, as `ontick switch export --yang` writes them.
 
+mod streams;
+
 use std::borrow::Cow;
 
-use crate::yang::{BRIDGE, INTERFACES, SCHED, SCHED_BRIDGE, SCHED_IF};
+use crate::yang::{BRIDGE, INTERFACES, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION};
 
 /// A YANG module.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub struct Module {
 }
 
 /// All that occur.
-pub const MODULES: [Module; 6] = [
+pub const MODULES: [Module; 9] = [
     Module { name: INTERFACES, namespace: "urn:ietf:params:xml:ns:yang:ietf-interfaces", revision: "2018-02-20" },
     Module { name: "iana-if-type", namespace: "urn:ietf:params:xml:ns:yang:iana-if-type", revision: "2014-05-08" },
     Module { name: BRIDGE, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge", revision: "2023-10-26" },
@@ -27,6 +29,17 @@ pub const MODULES: [Module; 6] = [
         revision: "2023-10-26",
     },
     Module { name: SCHED_IF, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1dc-sched-if", revision: "2024-09-26" },
+    Module { name: PSFP, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp", revision: "2023-10-26" },
+    Module {
+        name: PSFP_BRIDGE,
+        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge",
+        revision: "2023-10-26",
+    },
+    Module {
+        name: STREAM_IDENTIFICATION,
+        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification",
+        revision: "2021-12-08",
+    },
 ];
 
 /// The namespace of a module.
@@ -47,8 +60,12 @@ pub(super) enum Kind {
         key: &'static str,
         nodes: &'static [Node],
     },
+    /// Values of this kind, each once.
+    LeafList(&'static Kind),
     Text,
     Flag,
+    /// One of these names.
+    Name(&'static [&'static str]),
     /// At most so large.
     Number(u64),
     /// One of 64 bits, which JSON writes as a text (RFC 7951 section 6.1).
@@ -98,11 +115,11 @@ const U8: Kind = Kind::Number(u8::MAX as u64);
 const U32: Kind = Kind::Number(u32::MAX as u64);
 
 /// The top of all.
-pub(super) const ROOT: &[Node] = &[of(
-    INTERFACES,
-    "interfaces",
-    Kind::Container(&[config("interface", Kind::List { key: "name", nodes: INTERFACE })]),
-)];
+pub(super) const ROOT: &[Node] = &[
+    of(INTERFACES, "interfaces", Kind::Container(&[config("interface", Kind::List { key: "name", nodes: INTERFACE })])),
+    of(BRIDGE, "bridges", Kind::Container(&[config("bridge", Kind::List { key: "name", nodes: streams::BRIDGES })])),
+    of(STREAM_IDENTIFICATION, "stream-identity", Kind::List { key: "index", nodes: streams::IDENTITY }),
+];
 
 const INTERFACE: &[Node] = &[
     config("name", Kind::Text),

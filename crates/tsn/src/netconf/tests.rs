@@ -29,6 +29,22 @@ max-sdu = { red = 300 }
 cycle = "1ms"
 base-time = 1700000000000000001
 entries = [{ open = ["blue"], for = "800us" }, { open = ["red"], for = "200us" }]
+
+[[stream]]
+name = "axis1"
+to = "02:00:00:00:01:01"
+vlan = 10
+max-sdu = 100
+meter = { rate = "976kbit", burst = 244 }
+
+[[stream]]
+name = "camera"
+to = "02:00:00:00:01:02"
+ingress = ["left"]
+
+[stream.gate]
+base-time = 1700000000000000001
+entries = [{ open = true, for = "300us" }, { open = false, for = "700us" }]
 "#;
 
 fn export() -> Value {
@@ -50,6 +66,7 @@ fn select(data: &Value, filter: &str) -> Value {
 
 const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
 const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
+const STREAMS: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification";
 const SCHED: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge";
 
 /// Something in the gate parameters of a port.
@@ -72,6 +89,42 @@ fn what_is_written_as_xml_is_read_back() {
     assert_eq!(edit(&Value::Null, &data_xml(&data), Operation::Merge).unwrap(), data);
     assert_eq!(edit(&data, &data_xml(&data), Operation::Replace).unwrap(), data);
     assert_eq!(edit(&data, &data_xml(&data), Operation::Merge).unwrap(), data);
+}
+
+#[test]
+fn values_of_a_leaf_list_come_and_go_one_by_one() {
+    let data = export();
+    let port = |operation: &str, name: &str| {
+        let facing = format!("<out-facing><input-port nc:operation='{operation}'>{name}</input-port></out-facing>");
+        format!("<stream-identity xmlns='{STREAMS}'><index>2</index>{facing}</stream-identity>")
+    };
+    let stream = |data: &Value| data["ieee802-dot1cb-stream-identification:stream-identity"][1]["out-facing"].clone();
+    let two = edit(&data, &port("create", "right"), Operation::Merge).unwrap();
+    assert_eq!(stream(&two), json!({ "input-port": ["left", "right"] }));
+    assert_eq!(edit(&two, &port("merge", "right"), Operation::Merge).unwrap(), two);
+    let error = edit(&two, &port("create", "right"), Operation::Merge).unwrap_err();
+    assert_eq!(error.tag, Tag::DataExists);
+    assert!(error.path.unwrap().ends_with("/input-port[.='right']"));
+    assert_eq!(edit(&two, &port("delete", "right"), Operation::Merge).unwrap(), data);
+    assert_eq!(edit(&data, &port("delete", "right"), Operation::Merge).unwrap_err().tag, Tag::DataMissing);
+    // Without a port left, there is no list.
+    assert_eq!(stream(&edit(&data, &port("remove", "left"), Operation::Merge).unwrap()), Value::Null);
+
+    let found = select(
+        &two,
+        &format!(
+            "<stream-identity xmlns='{STREAMS}'><out-facing><input-port>right</input-port></out-facing></stream-identity>"
+        ),
+    );
+    let found = found["ieee802-dot1cb-stream-identification:stream-identity"].as_array().unwrap().clone();
+    assert_eq!(found.iter().map(|stream| stream["index"].clone()).collect::<Vec<_>>(), [1, 2]);
+    let tagged = format!(
+        "<stream-identity xmlns='{STREAMS}'><index>1</index><null-stream-identification><tagged>no</tagged>\
+         </null-stream-identification></stream-identity>"
+    );
+    let error = edit(&data, &tagged, Operation::Merge).unwrap_err();
+    assert_eq!(error.tag, Tag::InvalidValue);
+    assert!(error.message.contains("one of tagged, priority, all"), "{}", error.message);
 }
 
 #[test]
@@ -174,8 +227,12 @@ fn subtree_filters_select_as_the_standard_says() {
     let data = export();
     assert_eq!(select(&data, ""), json!({}));
     assert_eq!(select(&data, "<interfaces xmlns='urn:other'/>"), json!({}));
-    assert_eq!(select(&data, &format!("<interfaces xmlns='{INTERFACES}'/>")), data);
-    assert_eq!(select(&data, "<interfaces xmlns=''/>"), data);
+    let interfaces = json!({ "ietf-interfaces:interfaces": data["ietf-interfaces:interfaces"] });
+    assert_eq!(select(&data, &format!("<interfaces xmlns='{INTERFACES}'/>")), interfaces);
+    assert_eq!(select(&data, "<interfaces xmlns=''/>"), interfaces);
+    let streams = select(&data, &format!("<stream-identity xmlns='{STREAMS}'><handle/></stream-identity>"));
+    let expected = json!([{ "index": 1, "handle": 1 }, { "index": 2, "handle": 2 }]);
+    assert_eq!(streams, json!({ "ieee802-dot1cb-stream-identification:stream-identity": expected }));
     // Contents that match select all beside them.
     let one = select(
         &data,

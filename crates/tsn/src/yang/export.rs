@@ -1,14 +1,11 @@
-//! Writes the gate parameters of a switch as a document.
+//! Writes the gate parameters and the streams of a switch as a document.
 
-use crate::model::Clock;
 use serde_json::{Map, Value, json};
 
-use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF};
-use crate::model::{Base, CLASSES, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
+use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, SECOND_NS, streams};
+use crate::model::{Base, CLASSES, Clock, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
 use crate::schedule::{guard_ns, with_guards};
 use crate::wire;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// A document, and what it says otherwise than the switch.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,18 +21,18 @@ pub struct Exported {
 #[non_exhaustive]
 pub enum ExportError {
     /// Base times are of the PTP timescale.
-    #[error("port {port}: a base time of the {clock} clock is none of PTP's timescale; write clock = \"tai\"")]
+    #[error("{gates_of}: a base time of the {clock} clock is none of PTP's timescale; write clock = \"tai\"")]
     NotTai {
-        /// Which.
-        port: String,
+        /// Which port or stream.
+        gates_of: String,
         /// The switch's.
         clock: &'static str,
     },
     /// It is a fraction of two 32-bit numbers there.
-    #[error("port {port}: a cycle of {cycle_ns} ns is no fraction of 32-bit numbers of seconds")]
+    #[error("{gates_of}: a cycle of {cycle_ns} ns is no fraction of 32-bit numbers of seconds")]
     Cycle {
-        /// Which.
-        port: String,
+        /// Which port or stream.
+        gates_of: String,
         /// Its cycle.
         cycle_ns: u64,
     },
@@ -68,13 +65,30 @@ pub fn export(switch: &Switch) -> Result<Exported, ExportError> {
     if switch.forwarding != crate::model::Forwarding::default() {
         notes.push("`learning`, `flood` and [[forward]] are of the bridge, which the document leaves out".into());
     }
-    if !switch.streams.is_empty() {
-        notes.push("[[stream]] is of the bridge, which the document leaves out".into());
-    }
     let ports = switch.ports.iter().map(|port| interface(switch, port, priorities, &mut notes));
     let interfaces: Vec<Value> = ports.collect::<Result<_, _>>()?;
-    let document = json!({ format!("{INTERFACES}:interfaces"): { "interface": interfaces } });
-    Ok(Exported { document, notes })
+    let mut document = Map::new();
+    document.insert(format!("{INTERFACES}:interfaces"), json!({ "interface": interfaces }));
+    if switch.role == Role::Bridge {
+        let component = streams::export(switch, &mut document, &mut notes)?;
+        document.insert(format!("{BRIDGE}:bridges"), json!({ "bridge": [bridge(switch, component)] }));
+    }
+    Ok(Exported { document: Value::Object(document), notes })
+}
+
+/// The bridge that the ports are of, with its one component.
+fn bridge(switch: &Switch, streams: Map<String, Value>) -> Value {
+    let mut component = Map::new();
+    component.insert("name".into(), json!(switch.name));
+    component.insert("type".into(), json!(format!("{BRIDGE}:c-vlan-component")));
+    component.extend(streams);
+    json!({
+        "name": switch.name,
+        // It must be there, and the file of a switch has none.
+        "address": "00-00-00-00-00-00",
+        "bridge-type": format!("{BRIDGE}:customer-vlan-bridge"),
+        "component": [component],
+    })
 }
 
 fn interface(
@@ -135,32 +149,56 @@ fn parameters(
         })
     };
     let entries: Vec<Value> = guarded(switch, port, gates, notes)?.iter().enumerate().map(entry).collect();
-    let (numerator, denominator) = fraction(gates.cycle_ns)
-        .ok_or_else(|| ExportError::Cycle { port: port.name.clone(), cycle_ns: gates.cycle_ns })?;
-    let base_ns = match gates.base {
-        Base::At(_) if switch.clock != Clock::Tai => {
-            return Err(ExportError::NotTai { port: port.name.clone(), clock: switch.clock.name() });
-        }
-        Base::At(ns) => ns,
-        Base::NextSecond => {
-            if SECOND_NS % gates.cycle_ns != 0 {
-                notes.push(format!("{}: \"next second\" has no date; the base time 0 is written", port.name));
+    let times = Times { gates_of: format!("port {}", port.name), base: gates.base, cycle_ns: gates.cycle_ns };
+    let mut parameters = times.parameters(switch.clock, entries, notes)?;
+    parameters.insert("admin-gate-states".into(), json!(ALL_OPEN));
+    Ok(parameters)
+}
+
+/// When the cycles of gates begin, and how long they are.
+pub(super) struct Times {
+    /// `port swp1`, `stream axis1`
+    pub gates_of: String,
+    pub base: Base,
+    pub cycle_ns: u64,
+}
+
+impl Times {
+    /// What gates of ports and of streams have in common.
+    pub(super) fn parameters(
+        self,
+        clock: Clock,
+        entries: Vec<Value>,
+        notes: &mut Vec<String>,
+    ) -> Result<Map<String, Value>, ExportError> {
+        let Self { gates_of, base, cycle_ns } = self;
+        let Some((numerator, denominator)) = fraction(cycle_ns) else {
+            return Err(ExportError::Cycle { gates_of, cycle_ns });
+        };
+        let base_ns = match base {
+            Base::At(_) if clock != Clock::Tai => {
+                return Err(ExportError::NotTai { gates_of, clock: clock.name() });
             }
-            0
-        }
-    };
-    let parameters = json!({
-        "admin-gate-states": 255,
-        "admin-control-list": { "gate-control-entry": entries },
-        "admin-cycle-time": { "numerator": numerator, "denominator": denominator },
-        "admin-cycle-time-extension": 0,
-        // A 64-bit number is a text (RFC 7951 section 6.1).
-        "admin-base-time": { "seconds": (base_ns / SECOND_NS).to_string(), "nanoseconds": base_ns % SECOND_NS },
-        "config-change": true,
-    });
-    match parameters {
-        Value::Object(parameters) => Ok(parameters),
-        _ => Ok(Map::new()),
+            Base::At(ns) => ns,
+            Base::NextSecond => {
+                if SECOND_NS % cycle_ns != 0 {
+                    notes.push(format!("{gates_of}: \"next second\" has no date; the base time 0 is written"));
+                }
+                0
+            }
+        };
+        let parameters = [
+            ("admin-control-list", json!({ "gate-control-entry": entries })),
+            ("admin-cycle-time", json!({ "numerator": numerator, "denominator": denominator })),
+            ("admin-cycle-time-extension", json!(0)),
+            // A 64-bit number is a text (RFC 7951 section 6.1).
+            (
+                "admin-base-time",
+                json!({ "seconds": (base_ns / SECOND_NS).to_string(), "nanoseconds": base_ns % SECOND_NS }),
+            ),
+            ("config-change", json!(true)),
+        ];
+        Ok(parameters.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
     }
 }
 

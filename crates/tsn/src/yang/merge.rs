@@ -1,8 +1,8 @@
-//! Makes a switch of imported gates, or brings them into one.
+//! Makes a switch of imported gates and streams, or brings them into one.
 
-use super::ALL_OPEN;
 use super::import::{Imported, Interface};
 use super::priorities::Priorities;
+use super::{ALL_OPEN, streams};
 use crate::config;
 use crate::model::{Base, Class, Clock, Gates, Offload, Port, Role, STANDARD_CLASSES, Switch};
 
@@ -36,14 +36,22 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
             .notes
             .push("the ports map priorities to classes differently; the first one's way holds for all".into());
     }
-    let bridge = interfaces.len() > 1 && interfaces.iter().any(|interface| interface.bridged);
+    let of_streams = imported.streams.iter().flatten().flat_map(|stream| &stream.ingress);
+    let mut names: Vec<&String> = interfaces.iter().map(|interface| &interface.name).collect();
+    for name in of_streams {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let bridge =
+        names.len() > 1 && (interfaces.iter().any(|interface| interface.bridged) || imported.streams.is_some());
     if !bridge && interfaces.iter().any(|interface| interface.bridged) {
         imported.notes.push("only one port is known, which makes no bridge: it is taken as a station's".into());
     }
     let defaults = config::defaults();
     let classes = first.classes(defaults.limit);
-    let port = |interface: &Interface| Port {
-        name: interface.name.clone(),
+    let port = |name: &&String| Port {
+        name: name.to_string(),
         rate: None,
         offload: Offload::None,
         transmit_queues: Vec::new(),
@@ -52,10 +60,13 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         gates: None,
     };
     let role = if bridge { Role::Bridge } else { Role::Station };
-    let ports = interfaces.iter().map(port).collect();
+    let ports = names.iter().map(port).collect();
     let mut switch = defaults.switch(name.into(), role, classes, ports);
     for (port, interface) in switch.ports.iter_mut().zip(&imported.interfaces) {
         bring(port, &switch.classes, interface, &mut imported.notes);
+    }
+    if let Some(imported) = &imported.streams {
+        streams::merge(&mut switch, imported);
     }
     switch
 }
@@ -71,22 +82,38 @@ fn named(interfaces: &[Interface]) -> u8 {
     }
 }
 
-/// Brings gates and frame sizes into the ports of the same names; all else stays as it is, also ports of which the
-/// document says nothing.
+/// Brings gates and frame sizes into the ports of the same names, and the streams in place of those that are there; all
+/// else stays as it is, also ports of which the document says nothing, and streams if it has none.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
-    for interface in imported.interfaces.iter().filter(|interface| interface.has_table) {
+    let of_streams = imported.streams.iter().flatten().flat_map(|stream| &stream.ingress);
+    let gated = imported.interfaces.iter().filter(|interface| interface.has_table);
+    let mut named = gated.map(|interface| &interface.name).chain(of_streams);
+    if let Some(name) = named.find(|name| switch.ports.iter().all(|port| port.name != **name)) {
         let ports = switch.ports.iter().map(|port| port.name.clone()).collect();
-        let Some(port) = switch.ports.iter_mut().find(|port| port.name == interface.name) else {
-            return Err(MergeError::NoPort { name: interface.name.clone(), ports });
-        };
+        return Err(MergeError::NoPort { name: name.clone(), ports });
+    }
+    for interface in imported.interfaces.iter().filter(|interface| interface.has_table) {
+        let Some(port) = switch.ports.iter_mut().find(|port| port.name == interface.name) else { continue };
         bring(port, &switch.classes, interface, &mut imported.notes);
-        let dated = port.gates.as_ref().is_some_and(|gates| matches!(gates.base, Base::At(_)));
-        if dated && switch.clock != Clock::Tai {
-            let (name, clock) = (&interface.name, switch.clock.name());
-            imported.notes.push(format!("{name}: the base time is TAI, and the switch follows the {clock} clock"));
+        if port.gates.as_ref().is_some_and(|gates| matches!(gates.base, Base::At(_))) {
+            imported.notes.extend(other_clock(switch.clock, &interface.name));
+        }
+    }
+    if let Some(of_document) = &imported.streams {
+        streams::merge(switch, of_document);
+        for stream in of_document {
+            if stream.gate.as_ref().is_some_and(|gate| matches!(gate.base, Base::At(_))) {
+                imported.notes.extend(other_clock(switch.clock, &format!("stream-handle {}", stream.handle)));
+            }
         }
     }
     Ok(())
+}
+
+fn other_clock(clock: Clock, gates_of: &str) -> Option<String> {
+    let name = clock.name();
+    let note = || format!("{gates_of}: the base time is TAI, and the switch follows the {name} clock");
+    (clock != Clock::Tai).then(note)
 }
 
 fn bring(port: &mut Port, classes: &[Class], interface: &Interface, notes: &mut Vec<String>) {

@@ -1,14 +1,18 @@
-//! Gate parameters in the YANG of IEEE 802.1Qcw-2023, in JSON (RFC 7951), as network managers read and write them.
+//! Gate parameters and streams in the YANG of IEEE 802.1Qcw-2023 and IEEE 802.1CBcv-2021, in JSON (RFC 7951), as network
+//! managers read and write them.
 //!
-//! Of a bridge they stand in `/ietf-interfaces:interfaces/interface/ieee802-dot1q-bridge:bridge-port/
+//! Gate parameters of a bridge stand in `/ietf-interfaces:interfaces/interface/ieee802-dot1q-bridge:bridge-port/
 //! ieee802-dot1q-sched-bridge:gate-parameter-table`, of an end station in `/ietf-interfaces:interfaces/interface/
 //! ieee802-dot1dc-sched-if:gate-parameter-table` (IEEE 802.1DC-2024); both use the groupings of `ieee802-dot1q-sched`.
+//! Streams are a bridge's: `streams` says where what stands.
 
+mod control_list;
 mod export;
 mod import;
 mod merge;
 mod node;
 mod priorities;
+mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +21,7 @@ pub use import::{Imported, Interface, import};
 pub use merge::{MergeError, merge, new_switch};
 pub use node::YangError;
 pub use priorities::Priorities;
+pub use streams::ImportedStream;
 
 /// Module of the interfaces (RFC 8343).
 pub(crate) const INTERFACES: &str = "ietf-interfaces";
@@ -28,5 +33,12 @@ pub(crate) const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
 pub(crate) const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
 /// Module of the operations of a gate control list.
 pub(crate) const SCHED: &str = "ieee802-dot1q-sched";
+/// Module of the identity of a stream gate's operation.
+pub(crate) const PSFP: &str = "ieee802-dot1q-psfp";
+/// Module that gives components of bridges their stream filters, stream gates and flow meters.
+pub(crate) const PSFP_BRIDGE: &str = "ieee802-dot1q-psfp-bridge";
+/// Module that says which frames are of a stream.
+pub(crate) const STREAM_IDENTIFICATION: &str = "ieee802-dot1cb-stream-identification";
+const SECOND_NS: u64 = 1_000_000_000;
 /// All gates of the standard.
 const ALL_OPEN: u16 = (1 << crate::model::STANDARD_CLASSES) - 1;

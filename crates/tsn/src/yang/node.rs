@@ -57,6 +57,19 @@ impl<'a> Node<'a> {
         })
     }
 
+    /// Refuses members that are none of these, with or without the name of their module.
+    pub(super) fn only(&self, module: &str, names: &[&str]) -> Result<(), YangError> {
+        let Value::Object(members) = self.value else { return Err(self.error("is not an object in { }")) };
+        let is_known = |key: &str| {
+            let name = key.strip_prefix(module).and_then(|name| name.strip_prefix(':')).unwrap_or(key);
+            names.contains(&name)
+        };
+        match members.keys().find(|key| !is_known(key)) {
+            None => Ok(()),
+            Some(key) => Err(self.error(format!("`{key}` is not supported; leave it out"))),
+        }
+    }
+
     /// The entries of a list, with their position from 1 on (RFC 7950 section 9.13).
     pub(super) fn items(&self) -> Result<Vec<Node<'a>>, YangError> {
         let Value::Array(items) = self.value else { return Err(self.error("is not a list in [ ]")) };

@@ -17,7 +17,7 @@ use crate::terminal;
 pub struct Export {
     /// The file that describes the switch
     file: PathBuf,
-    /// As YANG of IEEE 802.1Qcw in JSON: gate parameters, frame sizes, and classes that the tag's priority defines
+    /// As YANG of IEEE 802.1Qcw in JSON: gate parameters, frame sizes, streams, and classes that the tag's priority defines
     #[arg(long)]
     yang: bool,
 }

@@ -11,10 +11,10 @@ use super::file;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Make a switch from the gate parameters of a network manager (YANG of IEEE 802.1Qcw in JSON).
+/// Make a switch from the gate parameters and streams of a network manager (YANG of IEEE 802.1Qcw in JSON).
 ///
 /// Classes are called tc0 to tc7 by their number. In an existing file, gates and frame sizes are replaced port by port,
-/// and everything else stays.
+/// the streams by those of the document, and everything else stays.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick switch import gates.json > cell4.toml\n  ontick switch import gates.json --into cell4.toml --to new.toml"
@@ -22,7 +22,7 @@ use crate::terminal;
 pub struct Import {
     /// File that the manager wrote
     document: PathBuf,
-    /// Put the gates into the ports of this switch
+    /// Put the gates and streams into this switch
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
     /// Name of a new switch

@@ -1,8 +1,10 @@
-//! What becomes of a switch that is to be as a configuration says: its gates change, and nothing else can.
+//! What becomes of a switch that is to be as a configuration says: its gates change, its streams from the next start on, and
+//! nothing else can.
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, SwitchDir};
-use ontick_tsn::model::{Port, Switch};
+use ontick_switch::kernel::unpoliced;
+use ontick_tsn::model::{Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
@@ -12,6 +14,8 @@ use super::super::target_flags::refuse_short_windows;
 use super::datastores::{self, failed, gate_table};
 
 const INTERFACES: &str = "ietf-interfaces:interfaces";
+const BRIDGES: &str = "ieee802-dot1q-bridge:bridges";
+const STREAMS: &str = "ieee802-dot1cb-stream-identification:stream-identity";
 const ENABLED: &str = "gate-enabled";
 
 /// A switch as it is to be, which it could be.
@@ -23,13 +27,19 @@ pub struct Change {
 impl Change {
     /// The switch as `wanted`, unless it is not as `base` any more; none if there is nothing to change.
     pub fn of(folder: &SwitchDir, base: &Value, wanted: &Value) -> Result<Option<Self>, RpcError> {
-        let (journal, _) = datastores::switch(folder)?;
+        let (journal, before) = datastores::switch(folder)?;
         if datastores::running(folder)? != *base {
             return Err(failed(
                 "the switch was changed by somebody else after this candidate was begun: <discard-changes>, then edit again",
             ));
         }
-        Ok(checked(folder, wanted)?.map(|switch| Self { journal, switch }))
+        let Some(switch) = checked(folder, wanted)? else { return Ok(None) };
+        if switch.streams != before.streams {
+            let what = "streams cannot be changed while the switch is set up: copy candidate to startup, which is set up at the \
+                        next boot";
+            return Err(RpcError::application(Tag::OperationNotSupported, format!("/{STREAMS}"), what));
+        }
+        Ok(Some(Self { journal, switch }))
     }
 
     /// Changes it. Whoever calls this holds the lock since before the change was made out.
@@ -43,10 +53,20 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     let (_, before) = datastores::switch(folder)?;
     let running = datastores::running(folder)?;
     let changed = changed(&running, wanted)?;
-    if changed.is_empty() {
+    keeps_bridge(&running, wanted)?;
+    let mut document = Map::new();
+    if !changed.is_empty() {
+        document.insert(INTERFACES.into(), json!({ "interface": changed }));
+    }
+    if [BRIDGES, STREAMS].into_iter().any(|part| running[part] != wanted[part]) {
+        // Where there are none, there are to be none.
+        let streams = wanted.get(STREAMS).cloned().unwrap_or_else(|| json!([]));
+        document.extend([(BRIDGES.into(), wanted[BRIDGES].clone()), (STREAMS.into(), streams)]);
+    }
+    if document.is_empty() {
         return Ok(None);
     }
-    let document = json!({ INTERFACES: { "interface": changed } });
+    let document = Value::Object(document);
     let mut imported = yang::import(&document.to_string())
         .map_err(|error| RpcError::application(Tag::InvalidValue, error.path, error.what))?;
     let mut after = before.clone();
@@ -54,6 +74,12 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     for (old, new) in before.ports.iter().zip(&after.ports) {
         keeps_sizes(old, new)?;
     }
+    if before.plane != Plane::User {
+        if let Some(why) = unpoliced(&after) {
+            return Err(RpcError::application(Tag::OperationNotSupported, format!("/{STREAMS}"), why));
+        }
+    }
+    keeps_limits(&yang::export(&after).map_err(failed)?.document, wanted)?;
     let text = config::write(&after);
     config::read_at(&text, ClockId::Realtime.now_ns())
         .map_err(|errors| RpcError::protocol(Tag::InvalidValue, errors.in_file("the switch")))?;
@@ -112,4 +138,42 @@ fn keeps_sizes(old: &Port, new: &Port) -> Result<(), RpcError> {
     let path = format!("/{INTERFACES}/interface[name='{}']", old.name);
     let what = "frame sizes cannot be changed while the switch is set up";
     Err(RpcError::application(Tag::OperationNotSupported, path, what))
+}
+
+/// Of a bridge, its streams alone can change.
+fn keeps_bridge(running: &Value, wanted: &Value) -> Result<(), RpcError> {
+    let plain = |data: &Value| {
+        let mut bridges = data[BRIDGES].clone();
+        for bridge in bridges.get_mut("bridge").and_then(Value::as_array_mut).into_iter().flatten() {
+            let components = bridge.get_mut("component").and_then(Value::as_array_mut).into_iter().flatten();
+            for component in components.filter_map(Value::as_object_mut) {
+                component.retain(|name, _| !name.starts_with("ieee802-dot1q-psfp-bridge:"));
+            }
+        }
+        bridges
+    };
+    if plain(running) == plain(wanted) {
+        return Ok(());
+    }
+    let what = "of a bridge, only the streams can be changed";
+    Err(RpcError::application(Tag::OperationNotSupported, format!("/{BRIDGES}"), what))
+}
+
+/// What the switch has room for is as it is.
+fn keeps_limits(after: &Value, wanted: &Value) -> Result<(), RpcError> {
+    const LIMITS: [&str; 4] = [
+        "flow-meters/max-flow-meter-instances",
+        "stream-gates/supported-list-max",
+        "stream-gates/supported-cycle-max",
+        "stream-gates/supported-interval-max",
+    ];
+    for limit in LIMITS {
+        let pointer = format!("/{BRIDGES}/bridge/0/component/0/ieee802-dot1q-psfp-bridge:{limit}");
+        let (Some(own), Some(other)) = (after.pointer(&pointer), wanted.pointer(&pointer)) else { continue };
+        if own != other {
+            let path = pointer.replace("/0", "");
+            return Err(RpcError::application(Tag::OperationNotSupported, path, "it cannot be changed"));
+        }
+    }
+    Ok(())
 }

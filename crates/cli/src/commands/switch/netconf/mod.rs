@@ -29,8 +29,8 @@ const CAPABILITIES: [&str; 5] = [
 
 /// Serve NETCONF (RFC 6241) on standard input and output, as a subsystem of this machine's SSH server.
 ///
-/// A manager reads the gate parameters of a switch that is set up, and changes its gates, in the YANG of IEEE 802.1Qcw. It
-/// can keep them for the next boot, in /etc/ontick/NAME.toml.
+/// A manager reads the gate parameters and streams of a switch that is set up, and changes its gates, in the YANG of IEEE
+/// 802.1Qcw. It can keep them, and other streams, for the next boot, in /etc/ontick/NAME.toml.
 /// OpenSSH checks who may connect; ontick listens on no port and knows no passwords.
 #[derive(Args)]
 #[command(after_help = "Example (/etc/ssh/sshd_config):\n  Subsystem netconf /usr/bin/ontick switch netconf")]

@@ -1,0 +1,181 @@
+//! A list of gate operations with its cycle and its base time, as the gates of ports and those of streams have it.
+
+use ontick_units::exact;
+
+use super::SECOND_NS;
+use super::node::{Node, YangError};
+use crate::model::{Base, Entry, StreamGateEntry};
+
+/// Entries of a list at most.
+pub(super) const MOST: usize = 1024;
+/// The beginning of 2000, before which no base time is taken, in ns.
+const Y2000_NS: u64 = 946_684_800_000_000_000;
+
+/// An entry that holds for some time.
+pub(super) trait Timed: Copy {
+    /// How long, in ns.
+    fn for_ns(&self) -> u64;
+    /// The same for another time.
+    fn lasting(self, for_ns: u64) -> Self;
+}
+
+impl Timed for Entry {
+    fn for_ns(&self) -> u64 {
+        self.for_ns
+    }
+
+    fn lasting(self, for_ns: u64) -> Self {
+        Self { for_ns, ..self }
+    }
+}
+
+impl Timed for StreamGateEntry {
+    fn for_ns(&self) -> u64 {
+        self.for_ns
+    }
+
+    fn lasting(self, for_ns: u64) -> Self {
+        Self { for_ns, ..self }
+    }
+}
+
+/// What stands in `admin-control-list`, `admin-cycle-time` and `admin-base-time`.
+pub(super) struct ControlList<T> {
+    pub base: Base,
+    pub cycle_ns: u64,
+    pub entries: Vec<T>,
+}
+
+impl<T: Timed> ControlList<T> {
+    /// Reads what a table of this module has; `read` makes an entry of a node, whose time is not looked at.
+    pub(super) fn read(
+        table: &Node,
+        module: &str,
+        notes: &mut Vec<String>,
+        read: impl FnMut(&Node, &mut Vec<String>) -> Result<T, YangError>,
+    ) -> Result<Self, YangError> {
+        if let Some(extension) = table.member(module, "admin-cycle-time-extension")? {
+            if extension.number(0..=u32::MAX.into())? != 0 {
+                notes.push(format!("{}: a new schedule begins with a whole cycle here", extension.path()));
+            }
+        }
+        let list = table.require(module, "admin-control-list")?.require(module, "gate-control-entry")?;
+        let entries = entries(&list, module, notes, read)?;
+        let cycle = table.member(module, "admin-cycle-time")?;
+        let cycle_ns = match &cycle {
+            Some(cycle) => self::cycle_ns(cycle, module)?,
+            None => entries.iter().map(T::for_ns).sum(),
+        };
+        let entries = fitted(entries, cycle_ns, cycle.as_ref().unwrap_or(&list), notes)?;
+        let base = table.member(module, "admin-base-time")?;
+        let base = base.map_or(Ok(Base::NextSecond), |node| base_time(&node, module, cycle_ns, notes))?;
+        Ok(Self { base, cycle_ns, entries })
+    }
+}
+
+fn entries<T: Timed>(
+    list: &Node,
+    module: &str,
+    notes: &mut Vec<String>,
+    mut read: impl FnMut(&Node, &mut Vec<String>) -> Result<T, YangError>,
+) -> Result<Vec<T>, YangError> {
+    let items = list.items()?;
+    if items.is_empty() || items.len() > MOST {
+        return Err(list.error(format!("{} entries; from 1 to {MOST} can be", items.len())));
+    }
+    let mut entries: Vec<(u64, T)> = Vec::new();
+    for item in items {
+        let index = item.require(module, "index")?;
+        let number = index.number(0..=u32::MAX.into())?;
+        if entries.iter().any(|(other, _)| *other == number) {
+            return Err(index.error(format!("there are two entries with index {number}")));
+        }
+        let item = item.keyed("index", &number.to_string());
+        let entry = read(&item, notes)?;
+        let time = item.require(module, "time-interval-value")?;
+        match time.number(0..=u32::MAX.into())? {
+            0 => notes.push(format!("{}: an entry of no length is left out", time.path())),
+            for_ns => entries.push((number, entry.lasting(for_ns))),
+        }
+    }
+    if entries.is_empty() {
+        return Err(list.error("all entries are of no length"));
+    }
+    entries.sort_by_key(|(index, _)| *index);
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+fn cycle_ns(cycle: &Node, module: &str) -> Result<u64, YangError> {
+    let part = |name| cycle.require(module, name)?.number(1..=u32::MAX.into());
+    let (numerator, denominator) = (u128::from(part("numerator")?), u128::from(part("denominator")?));
+    let ns = numerator * u128::from(SECOND_NS);
+    if ns % denominator != 0 {
+        return Err(cycle.error(format!("{numerator}/{denominator} s is not a whole number of nanoseconds")));
+    }
+    u64::try_from(ns / denominator).map_err(|_| cycle.error("too long a time"))
+}
+
+/// The cycle begins anew at its end, wherever the list is; a list that ends before leaves the gates as they are
+/// (IEEE 802.1Q-2022 clause 8.6.9.2).
+fn fitted<T: Timed>(
+    mut entries: Vec<T>,
+    cycle_ns: u64,
+    cycle: &Node,
+    notes: &mut Vec<String>,
+) -> Result<Vec<T>, YangError> {
+    let sum_ns: u64 = entries.iter().map(T::for_ns).sum();
+    let (sum, whole) = (exact(sum_ns), exact(cycle_ns));
+    if sum_ns < cycle_ns {
+        // An entry's time is a 32-bit number.
+        let last_ns = entries.last().map_or(0, T::for_ns) + (cycle_ns - sum_ns);
+        let needed = entries.len().saturating_sub(1) as u64 + last_ns.div_ceil(u32::MAX.into());
+        if needed > MOST as u64 {
+            return Err(cycle.error(format!(
+                "a cycle of {whole} takes {needed} entries of {} at most; {MOST} can be",
+                exact(u32::MAX.into())
+            )));
+        }
+        notes.push(format!(
+            "{}: the entries last {sum} and the cycle {whole}; the last one stays until its end",
+            cycle.path()
+        ));
+        let mut left_ns = cycle_ns - sum_ns;
+        let Some(last) = entries.pop() else { return Ok(entries) };
+        let mut for_ns = last.for_ns();
+        while left_ns > 0 {
+            let room = u64::from(u32::MAX) - for_ns;
+            let more = left_ns.min(room);
+            entries.push(last.lasting(for_ns + more));
+            (left_ns, for_ns) = (left_ns - more, 0);
+        }
+    } else if sum_ns > cycle_ns {
+        notes.push(format!(
+            "{}: the entries last {sum} and the cycle {whole}; what is behind its end is left out",
+            cycle.path()
+        ));
+        let mut left_ns = cycle_ns;
+        for entry in &mut entries {
+            *entry = entry.lasting(entry.for_ns().min(left_ns));
+            left_ns -= entry.for_ns();
+        }
+        entries.retain(|entry| entry.for_ns() > 0);
+    }
+    Ok(entries)
+}
+
+fn base_time(node: &Node, module: &str, cycle_ns: u64, notes: &mut Vec<String>) -> Result<Base, YangError> {
+    let seconds = node.require(module, "seconds")?.number(0..=u64::MAX / SECOND_NS - 1)?;
+    let ns = node.member(module, "nanoseconds")?.map_or(Ok(0), |ns| ns.number(0..=SECOND_NS - 1))?;
+    let base_ns = seconds * SECOND_NS + ns;
+    if base_ns >= Y2000_NS {
+        return Ok(Base::At(base_ns));
+    }
+    if base_ns % SECOND_NS == 0 && SECOND_NS % cycle_ns == 0 {
+        notes.push(format!("{}: cycles begin with every second, so with the next one", node.path()));
+        return Ok(Base::NextSecond);
+    }
+    // The same cycles, counted from a later one on.
+    let later_ns = base_ns + (Y2000_NS - base_ns).div_ceil(cycle_ns) * cycle_ns;
+    notes.push(format!("{}: written as {later_ns}, from which the same cycles count", node.path()));
+    Ok(Base::At(later_ns))
+}
