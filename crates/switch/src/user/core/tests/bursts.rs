@@ -183,7 +183,7 @@ fn frames_go_one_by_one_where_something_counts_on_the_time() {
 fn a_list_that_comes_or_goes_counts_at_once() {
     let bench = Bench::new(2);
     let mut under = Under::new(&bench, &switch(2, 200), 10 * GIGABIT, None);
-    let mut most = |under: &mut Under<'_>| {
+    let most = |under: &mut Under<'_>| {
         come(&bench, short(0..100));
         under.turns(2_000);
         under.taken().into_iter().max()
@@ -345,7 +345,7 @@ proptest! {
         }).sum::<u64>();
         let (sent, dropped) = (counted(0), counted(1));
         let count = frames.len() as u64;
-        let mut turn = |under: &mut Under<'_>| {
+        let turn = |under: &mut Under<'_>| {
             under.turns(1);
             let calls = std::mem::take(&mut *under.calls.borrow_mut());
             let all: usize = calls.iter().map(|call| call.octets.len()).sum();
