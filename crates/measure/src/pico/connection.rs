@@ -1,14 +1,13 @@
 //! Commands to a Pico, and its messages.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use ontick_pico::{Command, LONGEST, Message, Reader, TICKS_PER_SECOND, VERSION};
 
 use super::port::Port;
 
-/// A Pico that says nothing for so long is not there; one that times edges says something a hundred times a second.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long is waited for bytes at once.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -21,17 +20,32 @@ pub struct Connection {
     expected: Option<u8>,
     /// Frames that did not arrive, as far as their numbers tell.
     pub missing: u64,
-    heard: Instant,
+    /// Bytes that belonged to no frame, and were sent to whoever had the port before.
+    foreign_before: u64,
+    /// A Pico that gets no further for so long is not there. One that times edges does so a hundred times a second.
+    timeout: Duration,
+    progressed: Instant,
+    /// The latest tick of this capture that it spoke of.
+    reached: u64,
 }
 
 impl Connection {
     /// Opens the port, and makes sure of who is there; why not in words, otherwise.
-    pub fn open(path: &Path) -> Result<Self, String> {
-        let (port, reader, bytes) = (Port::open(path)?, Reader::default(), vec![0; 1 << 14]);
-        let mut connection =
-            Self { port, reader, bytes, sequence: 0, expected: None, missing: 0, heard: Instant::now() };
+    pub fn open(path: &Path, timeout: Duration, cancel: &AtomicBool) -> Result<Self, String> {
+        let mut connection = Self {
+            port: Port::open(path)?,
+            reader: Reader::default(),
+            bytes: vec![0; 1 << 14],
+            sequence: 0,
+            expected: None,
+            missing: 0,
+            foreign_before: 0,
+            timeout,
+            progressed: Instant::now(),
+            reached: 0,
+        };
         let mut info = None;
-        let greeted = connection.command(Command::Hello { version: VERSION }, &mut |message| {
+        let greeted = connection.command(Command::Hello { version: VERSION }, cancel, &mut |message| {
             if let Message::Info { version, ticks_per_second, .. } = *message {
                 info = Some((version, ticks_per_second));
             }
@@ -43,6 +57,7 @@ impl Connection {
             (Ok(()), Some((_, TICKS_PER_SECOND))) => {
                 // What came before belonged to somebody else.
                 connection.missing = 0;
+                connection.foreign_before = connection.reader.foreign();
                 Ok(connection)
             }
             (Ok(()), _) => Err("it says of itself what no firmware of ontick's does".into()),
@@ -54,18 +69,26 @@ impl Connection {
     }
 
     /// Sends a command and waits for its answer; other messages that come before it are handed on.
-    pub fn command(&mut self, command: Command, on_message: &mut dyn FnMut(&Message)) -> Result<(), String> {
+    pub fn command(
+        &mut self,
+        command: Command,
+        cancel: &AtomicBool,
+        on_message: &mut dyn FnMut(&Message),
+    ) -> Result<(), String> {
         let mut frame = [0; LONGEST];
         let length = command.write(self.sequence, &mut frame);
         self.sequence = self.sequence.wrapping_add(1);
-        self.heard = Instant::now();
+        self.progressed = Instant::now();
         self.port.write(&frame[..length]).map_err(|_| GONE.to_string())?;
         let mut done = None;
         while done.is_none() {
-            self.listen(&mut |message| match *message {
+            self.listen(cancel, &mut |message| match *message {
                 Message::Done { command: kind, refusal } if kind == command.kind() => done = Some(refusal),
                 _ => on_message(message),
             })?;
+        }
+        if command == Command::Start {
+            self.reached = 0;
         }
         match done.flatten() {
             None => Ok(()),
@@ -73,21 +96,27 @@ impl Connection {
         }
     }
 
-    /// Hands on what has come, if something does soon. A Pico that is gone or silent is an error.
-    pub fn listen(&mut self, on_message: &mut dyn FnMut(&Message)) -> Result<(), String> {
+    /// Hands on what has come, if something does soon. A Pico that is gone, or gets no further, is an error; so is it where
+    /// this is cancelled.
+    pub fn listen(&mut self, cancel: &AtomicBool, on_message: &mut dyn FnMut(&Message)) -> Result<(), String> {
+        if cancel.load(Relaxed) {
+            return Err("it had not answered when the run was ended".into());
+        }
         let count = self.port.read(&mut self.bytes, LOOK).map_err(|_| GONE.to_string())?;
         for byte in &self.bytes[..count] {
             let Some(frame) = self.reader.take(*byte) else { continue };
-            self.heard = Instant::now();
             if let Some(expected) = self.expected {
                 self.missing += u64::from(frame.sequence.wrapping_sub(expected));
             }
             self.expected = Some(frame.sequence.wrapping_add(1));
-            if let Some(message) = Message::read(&frame) {
-                on_message(&message);
+            let Some(message) = Message::read(&frame) else { continue };
+            // Whoever says the same for ever gets no further.
+            if let Some(tick) = latest(&message).filter(|tick| *tick > self.reached) {
+                (self.reached, self.progressed) = (tick, Instant::now());
             }
+            on_message(&message);
         }
-        if self.heard.elapsed() > PATIENCE {
+        if self.progressed.elapsed() > self.timeout {
             return Err("it does not answer: is ontick's firmware on it (docs/pico.md)?".into());
         }
         Ok(())
@@ -95,7 +124,17 @@ impl Connection {
 
     /// Bytes that belonged to no frame.
     pub fn foreign(&self) -> u64 {
-        self.reader.foreign()
+        self.reader.foreign() - self.foreign_before
+    }
+}
+
+/// The latest tick that a message speaks of.
+fn latest(message: &Message) -> Option<u64> {
+    match *message {
+        Message::Edges(edges) => edges.last().map(|edge| edge.tick),
+        Message::Lost(lost) => Some(lost.to),
+        Message::Status { until, .. } => Some(until),
+        Message::Info { .. } | Message::Done { .. } => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! A Raspberry Pi Pico with ontick's firmware, which times the edges of lines while they are measured (docs/pico.md).
 
+mod collected;
 mod connection;
 mod port;
 mod recording;
@@ -9,6 +10,7 @@ mod self_test;
 use ontick_record::Series;
 use ontick_record::instrument_check::Between;
 
+pub use collected::Collected;
 pub use request::{Pico, PicoError};
 
 use crate::beside;
@@ -33,12 +35,12 @@ pub fn beside(
         &channels,
         between,
         observer,
-        |_| {
-            let mut connection = Connection::open(pico.path())?;
+        |stop| {
+            let mut connection = Connection::open(pico.path(), pico.timeout(), stop)?;
             if let Some(line) = pico.wire() {
-                self_test::run(&mut connection, line)?;
+                self_test::run(&mut connection, line, stop)?;
             }
-            Recording::start(connection, lines, cpu)
+            Recording::start(connection, lines, cpu, stop)
         },
         measure,
         |recording, _| recording.end(channels.clone()),

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use ontick_pico::LINES;
+use ontick_units::parse_duration;
 
 /// What stands before the device.
 const SCHEME: &str = "pico:";
+/// How long a Pico may get no further, unless the user says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A Pico, and which of its lines are joined to which of the run's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +21,7 @@ pub struct Pico {
     input: Option<u8>,
     output: Option<u8>,
     wire: Option<u8>,
+    timeout: Option<Duration>,
 }
 
 /// Text that names no Pico, or not the lines that are needed.
@@ -29,6 +34,9 @@ pub enum PicoError {
     /// Something after a comma is not one of the keys and a line.
     #[error("\"{0}\" is not channel, input, output or wire with a line from 0 to 7 (such as channel=0)")]
     NoLine(String),
+    /// The timeout is no time, or none at all.
+    #[error("\"{0}\" is no time to wait for an answer (such as timeout=30s)")]
+    NoTimeout(String),
     /// A key stands twice.
     #[error("\"{0}\" is given twice")]
     Twice(String),
@@ -49,6 +57,11 @@ impl Pico {
     /// The line that a wire joins to the pin which makes pulses, if there is one to test it by.
     pub fn wire(&self) -> Option<u8> {
         self.wire
+    }
+
+    /// How long it may get no further before it is taken to be gone: 5 s unless the user says otherwise.
+    pub fn timeout(&self) -> Duration {
+        self.timeout.unwrap_or(TIMEOUT)
     }
 
     /// The line on which pulses are.
@@ -78,10 +91,18 @@ impl FromStr for Pico {
         if path.is_empty() || text.chars().any(char::is_control) {
             return Err(no_device());
         }
-        let mut pico = Self { path: path.into(), channel: None, input: None, output: None, wire: None };
+        let mut pico = Self { path: path.into(), channel: None, input: None, output: None, wire: None, timeout: None };
         for part in parts {
             let no_line = || PicoError::NoLine(part.into());
             let (key, line) = part.split_once('=').ok_or_else(no_line)?;
+            if key == "timeout" {
+                let ns = parse_duration(line).ok().filter(|ns| *ns > 0);
+                let timeout = ns.map(Duration::from_nanos).ok_or_else(|| PicoError::NoTimeout(part.into()))?;
+                if pico.timeout.replace(timeout).is_some() {
+                    return Err(PicoError::Twice(key.into()));
+                }
+                continue;
+            }
             let line = line.strip_prefix("GP").unwrap_or(line).parse().ok().filter(|line| *line < LINES);
             let place = match key {
                 "channel" => &mut pico.channel,
@@ -125,6 +146,16 @@ mod tests {
         assert_eq!(pico.of_response(), Ok(vec![3, 4]));
         assert_eq!(pico.to_string(), "pico:/dev/ttyACM0");
         assert_eq!(read("pico:a,channel=0").unwrap().of_pulses(), Ok(vec![0]));
+    }
+
+    #[test]
+    fn the_timeout_is_five_seconds_or_what_the_user_says() {
+        assert_eq!(read("pico:a,channel=0").unwrap().timeout(), Duration::from_secs(5));
+        assert_eq!(read("pico:a,timeout=1.5min,channel=0").unwrap().timeout(), Duration::from_secs(90));
+        for text in ["pico:a,timeout=0s", "pico:a,timeout=GP4", "pico:a,timeout="] {
+            assert!(matches!(read(text), Err(PicoError::NoTimeout(_))), "{text}");
+        }
+        assert_eq!(read("pico:a,timeout=1s,timeout=1s"), Err(PicoError::Twice("timeout".into())));
     }
 
     #[test]

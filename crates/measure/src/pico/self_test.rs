@@ -1,5 +1,7 @@
 //! Pulses that the Pico makes itself, through a wire to one of its lines: all must be there, to the tick.
 
+use std::sync::atomic::AtomicBool;
+
 use ontick_pico::{Command, Edge, Message, PULSE_PIN};
 
 use super::connection::Connection;
@@ -9,6 +11,8 @@ use super::request::name;
 const HIGH: u32 = 125;
 const LOW: u32 = 1125;
 const COUNT: u32 = 500;
+/// Edges that they have.
+const EXPECTED: usize = 2 * COUNT as usize;
 /// Until then, in ticks, they are over.
 const OVER: u64 = (HIGH + LOW) as u64 * COUNT as u64 * 2;
 
@@ -23,7 +27,11 @@ struct Seen {
 impl Seen {
     fn take(&mut self, line: u8, message: &Message) {
         match *message {
-            Message::Edges(edges) => self.edges.extend(edges.filter(|edge| edge.line == line)),
+            Message::Edges(edges) => {
+                // One more than are expected tells as much as many more.
+                let room = (EXPECTED + 1).saturating_sub(self.edges.len());
+                self.edges.extend(edges.filter(|edge| edge.line == line).take(room));
+            }
             Message::Lost(lost) => self.lost += u64::from(lost.edges.unwrap_or(1)),
             Message::Status { until, .. } => self.until = until,
             _ => {}
@@ -32,30 +40,33 @@ impl Seen {
 }
 
 /// Why the Pico does not pass, in words.
-pub fn run(pico: &mut Connection, line: u8) -> Result<(), String> {
+pub fn run(pico: &mut Connection, line: u8, cancel: &AtomicBool) -> Result<(), String> {
     let mut seen = Seen::default();
-    pico.command(Command::Start, &mut |message| seen.take(line, message))?;
-    pico.command(Command::Pulses { high: HIGH, low: LOW, count: COUNT }, &mut |message| seen.take(line, message))?;
-    while seen.until < OVER {
-        pico.listen(&mut |message| seen.take(line, message))?;
+    let pulses = Command::Pulses { high: HIGH, low: LOW, count: COUNT };
+    pico.command(Command::Start, cancel, &mut |message| seen.take(line, message))?;
+    pico.command(pulses, cancel, &mut |message| seen.take(line, message))?;
+    // Something else than the wire may drive the line without an end.
+    while seen.until < OVER && seen.edges.len() <= EXPECTED {
+        pico.listen(cancel, &mut |message| seen.take(line, message))?;
     }
-    pico.command(Command::Stop, &mut |message| seen.take(line, message))?;
+    pico.command(Command::Stop, cancel, &mut |message| seen.take(line, message))?;
     judge(&seen.edges, seen.lost).map_err(|problem| {
         format!("self-test: {problem} (a wire must join GP{PULSE_PIN} to {}, and nothing else)", name(line))
     })
 }
 
 fn judge(edges: &[Edge], lost: u64) -> Result<(), String> {
-    let expected = 2 * COUNT as usize;
-    if edges.len() != expected || lost > 0 {
-        return Err(format!("of {expected} edges {} came, and {lost} were said to be lost", edges.len()));
+    if edges.len() != EXPECTED || lost > 0 {
+        return Err(format!("of {EXPECTED} edges {} came, and {lost} were said to be lost", edges.len()));
     }
     let wrong = edges.windows(2).find(|pair| {
         let ticks = if pair[0].rising { HIGH } else { LOW };
-        pair[1].tick - pair[0].tick != u64::from(ticks) || pair[0].rising == pair[1].rising
+        pair[0].tick + u64::from(ticks) != pair[1].tick || pair[0].rising == pair[1].rising
     });
     match wrong {
-        Some([from, to]) => Err(format!("two edges are {} ticks apart, not {HIGH} or {LOW}", to.tick - from.tick)),
+        Some([from, to]) => {
+            Err(format!("two edges are {} ticks apart, not {HIGH} or {LOW}", to.tick.abs_diff(from.tick)))
+        }
         _ => Ok(()),
     }
 }
@@ -77,5 +88,8 @@ mod tests {
         let mut wide = train();
         wide[301].tick += 1;
         assert!(judge(&wide, 0).unwrap_err().contains("126 ticks"));
+        let mut back = train();
+        back[301].tick = 0;
+        assert!(judge(&back, 0).unwrap_err().contains("187500 ticks apart"));
     }
 }
