@@ -1,8 +1,9 @@
 //! What must hold of everything that was read, from wherever.
 
 use ontick_machine::boot::{Argument, BootFile};
-use ontick_record::capture::{self, Changes, Job, Rate, Subject};
+use ontick_record::capture::{self, Changes, Format, Job, Rate, Recorded, Subject};
 use ontick_record::import;
+use ontick_record::instrument_check::{self, Between, Interval};
 use ontick_record::{Run, compare, store};
 
 /// It can be asked for anything, compared, and written and read without loss.
@@ -49,6 +50,49 @@ pub fn must_measure(bytes: &[u8], format: &str) {
                 Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
             }
         }
+    }
+}
+
+/// Keeps the edges of a capture, whatever format it is taken for.
+pub fn must_keep_edges(bytes: &[u8]) {
+    let one = ["0".to_owned()];
+    let two = ["0".to_owned(), "1".to_owned()];
+    for format in Format::ALL {
+        for channels in [&[][..], &one, &two] {
+            match capture::edges(std::io::Cursor::new(bytes), format, channels) {
+                Ok(recorded) => must_be_comparable(&recorded),
+                Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+            }
+        }
+    }
+}
+
+/// The edges are in order and counted, and a program's pulses can be held against them: here those that the first channel
+/// has, on a clock that began earlier.
+pub fn must_be_comparable(recorded: &Recorded) {
+    const BEGAN_EARLIER_NS: u64 = 1_000_000_007;
+    // More take their time, and tell nothing new.
+    const MOST: usize = 10_000;
+    for edges in &recorded.edges {
+        assert!(edges.is_sorted_by_key(|edge| edge.at_ns));
+        assert!(edges.last().is_none_or(|last| last.at_ns <= recorded.ends_ns));
+    }
+    let count: usize = recorded.edges.iter().map(Vec::len).sum();
+    assert_eq!(recorded.instrument.edges, count as u64);
+    let pulses = recorded.edges.first().into_iter().flat_map(|edges| edges.windows(2));
+    let pulses = pulses.filter(|two| two[0].rising && !two[1].rising).map(|two| Interval {
+        from_ns: two[0].at_ns.saturating_add(BEGAN_EARLIER_NS),
+        ns: two[1].at_ns - two[0].at_ns,
+        rising: true,
+    });
+    let own: Vec<Interval> = pulses.take(MOST).collect();
+    if count > MOST {
+        return;
+    }
+    for between in [Between::Pulse, Between::Response { inverse: false }] {
+        let check = instrument_check::check("fuzz", &own, between, recorded);
+        assert!(check.alignment.is_some() != check.unaligned.is_some(), "{check:?}");
+        assert!(check.alignment.is_none_or(|alignment| alignment.matched <= check.own_edges));
     }
 }
 

@@ -8,7 +8,8 @@ use ontick_link::frame::Shape;
 use ontick_link::wave::Wave;
 use ontick_link::{Code, Frame, Kind};
 use ontick_measure::inspect::symbols::elf::Functions;
-use ontick_network::roundtrip::{Message, Request, Residence};
+use ontick_network::roundtrip::{Message as RoundTrip, Request, Residence};
+use ontick_pico::{EdgeWriter, LONGEST, Lost, Message, frame};
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
@@ -21,8 +22,9 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// What other tools write: their seeds are the fixtures of the importers' tests.
-const IMPORTERS: [&str; 14] = [
+const IMPORTERS: [&str; 15] = [
     "capture_csv",
+    "capture_edges",
     "capture_sr",
     "capture_vcd",
     "cyclictest",
@@ -64,7 +66,7 @@ fn every_target_has_seeds_is_run_and_is_in_the_docs() {
 /// Seeds of binary formats are what the program writes today. `ONTICK_WRITE_SEEDS=1` writes them anew.
 #[test]
 fn binary_seeds_are_of_the_formats_of_today() {
-    let all = [link_edges(), link_frames(), link_repeats(), messages(), programs()].concat();
+    let all = [link_edges(), link_frames(), link_repeats(), messages(), pico_edges(), programs()].concat();
     for (file, bytes) in all {
         let path = fuzz().join("seeds").join(file);
         assert!(bytes.len() < 8192, "{file}: libFuzzer takes no more (fuzz/run.sh, -max_len)");
@@ -80,7 +82,7 @@ fn binary_seeds_are_of_the_formats_of_today() {
 type Seed = (&'static str, Vec<u8>);
 
 /// With parity, so that every kind of block is in it.
-fn frame(payload: &[u8]) -> (Frame, Shape) {
+fn data_frame(payload: &[u8]) -> (Frame, Shape) {
     (Frame { kind: Kind::Data, number: 7, payload: payload.to_vec() }, Shape { block: 8, parity: 50 })
 }
 
@@ -90,7 +92,7 @@ fn link_edges() -> Vec<Seed> {
     const RISES_OR_FALLS: u8 = 0b0100_0110;
     const RESTS: u8 = 0b0000_0001;
     let of = |number: u8, alphabet: &str, shortest_ns: u64, step_ns: u64| {
-        let (frame, shape) = frame(b"ontick");
+        let (frame, shape) = data_frame(b"ontick");
         let code = Code::new(alphabet, shortest_ns, step_ns).unwrap();
         let half_steps = |ns: &u32| {
             let beyond_ns = u64::from(*ns) - shortest_ns;
@@ -110,7 +112,7 @@ fn link_edges() -> Vec<Seed> {
 /// A header and its blocks, each behind an octet whose lowest bit says that it did not arrive.
 fn link_frames() -> Vec<Seed> {
     let of = |lost: Option<usize>| {
-        let (frame, shape) = frame(b"bytes over a pulse-width wire");
+        let (frame, shape) = data_frame(b"bytes over a pulse-width wire");
         let parts = frame.parts(shape);
         let block = |(n, block): (usize, &Vec<u8>)| [&[u8::from(lost == Some(n))][..], block].concat();
         [&parts.header[..], &parts.blocks.iter().enumerate().flat_map(block).collect::<Vec<_>>()].concat()
@@ -135,11 +137,39 @@ fn link_repeats() -> Vec<Seed> {
 fn messages() -> Vec<Seed> {
     let request = Request { practice: false, run: 0x0102_0304, number: 70_000, period_ns: 1_000_000 };
     let residence = Some(Residence { kernel_ns: 5_000, program_ns: 700 });
-    let of = |practice, residence| Message { request: Request { practice, ..request }, residence }.octets().to_vec();
+    let of = |practice, residence| RoundTrip { request: Request { practice, ..request }, residence }.octets().to_vec();
     vec![
         ("roundtrip_message/request", of(false, None)),
         ("roundtrip_message/answer", of(false, residence)),
         ("roundtrip_message/practice", of(true, residence)),
+    ]
+}
+
+/// Pulses of line 0, each answered by line 5, and what came of some others: a kind, a length and a payload each.
+fn pico_edges() -> Vec<Seed> {
+    let part = |frame: &[u8]| [&[frame[1], frame[3]], &frame[4..frame.len() - 4]].concat();
+    let said = |message: Message| {
+        let mut bytes = [0; LONGEST];
+        let length = message.write(0, &mut bytes);
+        part(&bytes[..length])
+    };
+    let edges = |bank: u8, line: u8, delay: u64| {
+        let (mut writer, mut bytes) = (EdgeWriter::new(bank, 0), [0; LONGEST]);
+        for n in 0..20 {
+            // 1 us high, and a period that is never the same twice.
+            let tick = n / 2 * (1_250 + n) + n % 2 * 125 + delay;
+            assert!(writer.add(tick, line, frame::payload_of(&mut bytes)));
+        }
+        let length = frame::seal(Message::EDGES, 0, writer.finish(), &mut bytes);
+        part(&bytes[..length])
+    };
+    let both = [edges(0, 0, 5_000), edges(1, 1, 5_030)].concat();
+    let lost = [Some(7), None].map(|edges| said(Message::Lost(Lost { bank: 0, from: 9, to: 40_000, edges })));
+    let until = said(Message::Status { until: 50_000, sent: 40, lost: 7, gaps: 1 });
+    vec![
+        ("pico_edges/answers", [&both[..], &until].concat()),
+        ("pico_edges/lost", [&lost.concat()[..], &both, &until].concat()),
+        ("pico_edges/earlier-again", [edges(0, 0, 5_000), edges(0, 0, 4_000), until].concat()),
     ]
 }
 
