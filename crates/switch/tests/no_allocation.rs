@@ -5,6 +5,9 @@ mod counting;
 #[path = "testbed/model.rs"]
 mod model;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
 use ontick_switch::user::core::{Channels, Core, PortConfig};
@@ -97,4 +100,46 @@ fn the_core_allocates_nothing() {
     assert!(of_streams.len() == 35 && [0, 9, 15, 34].iter().all(|cause| of_streams[*cause] > 0), "{of_streams:?}");
     assert!(counters.streams[3].numbered.get() > 0);
     assert!(counters.addresses_without_place.get() > 0 && counters.ports[0].malformed.get() > 0);
+}
+
+/// Short frames without end from one station to the other, by ports that take some of those that are handed over together.
+struct Short(u64, Rc<Cell<usize>>);
+
+impl Port for Short {
+    fn receive(&mut self, slot: &mut [u8]) -> Received {
+        slot[..60].fill(0);
+        slot[..14].copy_from_slice(&[2, 0, 0, 0, 0, 3 - self.0 as u8, 2, 0, 0, 0, 0, self.0 as u8, 8, 0]);
+        Received::Frame(60)
+    }
+
+    fn send(&mut self, _frame: &[u8]) -> Sent {
+        Sent::Done
+    }
+
+    fn send_burst(&mut self, frames: &[&[u8]]) -> usize {
+        self.1.set(self.1.get() + 1);
+        if self.1.get() % 3 == 0 { frames.len() / 2 } else { frames.len() }
+    }
+
+    fn overflowed(&mut self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn the_core_allocates_nothing_for_several_frames_in_one_call() {
+    let class = Class { name: "all".into(), queue: 0, rules: vec![], limit: 16 };
+    let switch = model::switch(&["a", "b"], Some(10_000_000_000), vec![class]);
+    let bursts = Rc::new(Cell::new(0));
+    let attach =
+        |station| PortConfig { port: Some(Short(station, bursts.clone())), rate: 10_000_000_000, schedule: None };
+    let counters = Counters::of(&switch);
+    let ((_tell, commands), (discarded, _freed), (stalls, _reported)) =
+        (RingBuffer::new(8), RingBuffer::new(8), RingBuffer::new(8));
+    let channels = Channels { commands, discarded, stalls };
+    let mut core = Core::new(&switch, vec![attach(1), attach(2)], Steps(0), &counters, channels, 3);
+    let before = allocations();
+    (0..50_000).for_each(|_| core.turn());
+    assert_eq!(allocations() - before, 0);
+    assert!(bursts.get() > 1_000, "{}", bursts.get());
 }
