@@ -1,10 +1,12 @@
 //! A list of gate operations with its cycle and its base time, as the gates of ports and those of streams have it.
 
 use ontick_units::exact;
+use serde_json::{Map, Value, json};
 
 use super::SECOND_NS;
+use super::export_error::ExportError;
 use super::node::{Node, YangError};
-use crate::model::{Base, Entry, StreamGateEntry};
+use crate::model::{Base, Clock, Entry, StreamGateEntry};
 
 /// Entries of a list at most.
 pub(super) const MOST: usize = 1024;
@@ -178,4 +180,63 @@ fn base_time(node: &Node, module: &str, cycle_ns: u64, notes: &mut Vec<String>) 
     let later_ns = base_ns + (Y2000_NS - base_ns).div_ceil(cycle_ns) * cycle_ns;
     notes.push(format!("{}: written as {later_ns}, from which the same cycles count", node.path()));
     Ok(Base::At(later_ns))
+}
+
+/// When the cycles of gates begin, and how long they are.
+pub(super) struct Times {
+    /// `port swp1`, `stream axis1`
+    pub gates_of: String,
+    pub base: Base,
+    pub cycle_ns: u64,
+}
+
+impl Times {
+    /// What gates of ports and of streams have in common.
+    pub fn parameters(
+        self,
+        clock: Clock,
+        entries: Vec<Value>,
+        notes: &mut Vec<String>,
+    ) -> Result<Map<String, Value>, ExportError> {
+        let Self { gates_of, base, cycle_ns } = self;
+        let Some((numerator, denominator)) = fraction(cycle_ns) else {
+            return Err(ExportError::Cycle { gates_of, cycle_ns });
+        };
+        let base_ns = match base {
+            Base::At(_) if clock != Clock::Tai => {
+                return Err(ExportError::NotTai { gates_of, clock: clock.name() });
+            }
+            Base::At(ns) => ns,
+            Base::NextSecond => {
+                if SECOND_NS % cycle_ns != 0 {
+                    notes.push(format!("{gates_of}: \"next second\" has no date; the base time 0 is written"));
+                }
+                0
+            }
+        };
+        let parameters = [
+            ("admin-control-list", json!({ "gate-control-entry": entries })),
+            ("admin-cycle-time", json!({ "numerator": numerator, "denominator": denominator })),
+            ("admin-cycle-time-extension", json!(0)),
+            // A 64-bit number is a text (RFC 7951 section 6.1).
+            (
+                "admin-base-time",
+                json!({ "seconds": (base_ns / SECOND_NS).to_string(), "nanoseconds": base_ns % SECOND_NS }),
+            ),
+            ("config-change", json!(true)),
+        ];
+        Ok(parameters.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
+    }
+}
+
+/// A time as a fraction of seconds, of 32-bit numbers: in nanoseconds where that goes, else in its lowest terms.
+fn fraction(ns: u64) -> Option<(u32, u32)> {
+    if let Ok(ns) = u32::try_from(ns) {
+        return Some((ns, SECOND_NS as u32));
+    }
+    let (mut a, mut b) = (ns, SECOND_NS);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    Some((u32::try_from(ns / a).ok()?, u32::try_from(SECOND_NS / a).ok()?))
 }

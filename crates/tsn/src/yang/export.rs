@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, SECOND_NS, streams};
-use crate::model::{Base, CLASSES, Clock, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
+use super::control_list::Times;
+use super::export_error::ExportError;
+use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, streams};
+use crate::model::{CLASSES, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
 use crate::schedule::{guard_ns, with_guards};
 use crate::wire;
 
@@ -14,42 +16,6 @@ pub struct Exported {
     pub document: Value,
     /// Each a sentence.
     pub notes: Vec<String>,
-}
-
-/// Why a switch cannot be written; one sentence.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExportError {
-    /// Base times are of the PTP timescale.
-    #[error("{gates_of}: a base time of the {clock} clock is none of PTP's timescale; write clock = \"tai\"")]
-    NotTai {
-        /// Which port or stream.
-        gates_of: String,
-        /// The switch's.
-        clock: &'static str,
-    },
-    /// It is a fraction of two 32-bit numbers there.
-    #[error("{gates_of}: a cycle of {cycle_ns} ns is no fraction of 32-bit numbers of seconds")]
-    Cycle {
-        /// Which port or stream.
-        gates_of: String,
-        /// Its cycle.
-        cycle_ns: u64,
-    },
-    /// The standard has eight.
-    #[error("class {class}: queue = {queue} is beyond the eight traffic classes of IEEE 802.1Q")]
-    Classes {
-        /// Which.
-        class: String,
-        /// Its number.
-        queue: u8,
-    },
-    /// It tells how long a frame takes.
-    #[error("port {port}: guard-band = \"largest-frame\" is a time only where the port's `rate` is known; write it")]
-    Rate {
-        /// Which.
-        port: String,
-    },
 }
 
 /// Writes a switch.
@@ -155,53 +121,6 @@ fn parameters(
     Ok(parameters)
 }
 
-/// When the cycles of gates begin, and how long they are.
-pub(super) struct Times {
-    /// `port swp1`, `stream axis1`
-    pub gates_of: String,
-    pub base: Base,
-    pub cycle_ns: u64,
-}
-
-impl Times {
-    /// What gates of ports and of streams have in common.
-    pub(super) fn parameters(
-        self,
-        clock: Clock,
-        entries: Vec<Value>,
-        notes: &mut Vec<String>,
-    ) -> Result<Map<String, Value>, ExportError> {
-        let Self { gates_of, base, cycle_ns } = self;
-        let Some((numerator, denominator)) = fraction(cycle_ns) else {
-            return Err(ExportError::Cycle { gates_of, cycle_ns });
-        };
-        let base_ns = match base {
-            Base::At(_) if clock != Clock::Tai => {
-                return Err(ExportError::NotTai { gates_of, clock: clock.name() });
-            }
-            Base::At(ns) => ns,
-            Base::NextSecond => {
-                if SECOND_NS % cycle_ns != 0 {
-                    notes.push(format!("{gates_of}: \"next second\" has no date; the base time 0 is written"));
-                }
-                0
-            }
-        };
-        let parameters = [
-            ("admin-control-list", json!({ "gate-control-entry": entries })),
-            ("admin-cycle-time", json!({ "numerator": numerator, "denominator": denominator })),
-            ("admin-cycle-time-extension", json!(0)),
-            // A 64-bit number is a text (RFC 7951 section 6.1).
-            (
-                "admin-base-time",
-                json!({ "seconds": (base_ns / SECOND_NS).to_string(), "nanoseconds": base_ns % SECOND_NS }),
-            ),
-            ("config-change", json!(true)),
-        ];
-        Ok(parameters.map(|(name, value)| (name.to_owned(), value)).into_iter().collect())
-    }
-}
-
 /// The entries, with guard bands as gates that close earlier: the document has no other way to say it.
 fn guarded(switch: &Switch, port: &Port, gates: &Gates, notes: &mut Vec<String>) -> Result<Vec<Entry>, ExportError> {
     if gates.guard == Guard::None {
@@ -217,16 +136,4 @@ fn guarded(switch: &Switch, port: &Port, gates: &Gates, notes: &mut Vec<String>)
         guards_ns[usize::from(class.queue)] = guard_ns(gates.guard, size.unwrap_or(wire::LARGEST_SDU), rate);
     }
     Ok(with_guards(&gates.entries, &guards_ns))
-}
-
-/// A time as a fraction of seconds, of 32-bit numbers: in nanoseconds where that goes, else in its lowest terms.
-fn fraction(ns: u64) -> Option<(u32, u32)> {
-    if let Ok(ns) = u32::try_from(ns) {
-        return Some((ns, SECOND_NS as u32));
-    }
-    let (mut a, mut b) = (ns, SECOND_NS);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    Some((u32::try_from(ns / a).ok()?, u32::try_from(SECOND_NS / a).ok()?))
 }

@@ -8,6 +8,7 @@
 
 mod control_list;
 mod export;
+mod export_error;
 mod import;
 mod merge;
 mod node;
@@ -16,7 +17,8 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-pub use export::{ExportError, Exported, export};
+pub use export::{Exported, export};
+pub use export_error::ExportError;
 pub use import::{Imported, Interface, import};
 pub use merge::{MergeError, merge, new_switch};
 pub use node::YangError;

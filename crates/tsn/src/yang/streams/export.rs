@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::control_list::MOST;
-use super::super::export::{ExportError, Times};
+use super::super::control_list::{MOST, Times};
+use super::super::export_error::ExportError;
 use super::super::{PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
 use super::{name, unsaid};
 use crate::config::MOST_STREAMS;
