@@ -40,7 +40,7 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// asked.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick network time status network.toml --node s1\n  sudo ontick network time status network.toml --node camera --socket /var/run/ptp4l --json"
+    after_help = "Examples:\n  sudo ontick network time status network.toml --node s1\n  sudo ontick network time status network.toml --node camera \\\n      --socket /var/run/ptp4l --json"
 )]
 pub struct Status {
     #[command(flatten)]
