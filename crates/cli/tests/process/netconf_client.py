@@ -15,7 +15,6 @@ from ncclient import manager
 from ncclient.operations import RPCError
 
 
-
 def over_ssh(host, key, known_hosts):
     with open(known_hosts, encoding="ascii") as file:
         host_key = next(line.split()[2] for line in file if line.startswith(f"{host} "))
@@ -234,7 +233,7 @@ def streams_are_policed_from_the_next_boot():
         refused("unknown-element", lambda: edit(stream(300, "<wildcard/>")), "wildcard")
         refused("invalid-value", lambda: edit(stream(300, "<stream-gate-ref>3</stream-gate-ref>")), "no stream gate 3")
         refused("invalid-value", lambda: edit(stream(300, tagged="all")), "vlan 10")
-        refused("invalid-value", lambda: edit(stream(30)), "max-sdu")
+        refused("invalid-value", lambda: edit(stream(30)), "no frame carries less than 42 octets")
         address = f'<config xmlns="{NC}"><bridges xmlns="{BRIDGE}"><bridge><name>cell</name><address>02-00-00-00-00-01</address></bridge></bridges></config>'
         refused("operation-not-supported", lambda: edit(address), "only the streams")
         assert sizes("candidate") == [("5", "300")]
