@@ -289,7 +289,7 @@ fn what_a_switch_cannot_do_is_refused_with_its_path() {
         ),
         (
             "2".into(),
-            json!({ "index": 3, "handle": 1, "out-facing": { "input-port": ["top"] }, "null-stream-identification": { "destination-mac": "02-00-00-00-00-01", "tagged": "all" } }),
+            json!({ "index": 3, "handle": 3, "out-facing": { "input-port": ["top"] }, "null-stream-identification": { "destination-mac": "02-00-00-00-00-01", "tagged": "all" } }),
             "stream-identity[index='3']".into(),
             "no stream filter",
         ),
