@@ -312,7 +312,7 @@ fn what_a_switch_cannot_do_is_refused_with_its_path() {
 
     let mut two = document();
     let component = two.pointer(COMPONENT).unwrap().clone();
-    two["ieee802-dot1q-bridge:bridges"]["bridge"][0]["component"][1] = component;
+    two["ieee802-dot1q-bridge:bridges"]["bridge"][0]["component"].as_array_mut().unwrap().push(component);
     assert!(import(&two.to_string()).unwrap_err().what.contains("a switch has one component"));
     let shaping = document().to_string().replace("psfp-bridge:", "stream-filters-gates-bridge:");
     assert!(import(&shaping).unwrap_err().what.contains("ieee802-dot1q-psfp-bridge"));
