@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ontick_pico::{Command, Edge, Message, PULSE_PIN};
+use ontick_pico::{Command, Edge, Message, PULSE_PIN, TICKS_PER_SECOND};
 
 use super::connection::Connection;
 use super::request::name;
@@ -13,8 +13,9 @@ const LOW: u32 = 1125;
 const COUNT: u32 = 500;
 /// Edges that they have.
 const EXPECTED: usize = 2 * COUNT as usize;
-/// Until then, in ticks, they are over.
-const OVER: u64 = (HIGH + LOW) as u64 * COUNT as u64 * 2;
+/// After the last status before they were granted, in ticks: a hundredth of a second until the next one, and twice what they
+/// take. The command for them may come long after the capture began, where this machine is busy.
+const OVER: u64 = TICKS_PER_SECOND as u64 / 100 + (HIGH + LOW) as u64 * COUNT as u64 * 2;
 
 /// What came from it.
 #[derive(Default)]
@@ -43,10 +44,12 @@ impl Seen {
 pub fn run(pico: &mut Connection, line: u8, cancel: &AtomicBool) -> Result<(), String> {
     let mut seen = Seen::default();
     let pulses = Command::Pulses { high: HIGH, low: LOW, count: COUNT };
-    pico.command(Command::Start, cancel, &mut |message| seen.take(line, message))?;
+    // What comes before the capture has begun is of another one.
+    pico.command(Command::Start, cancel, &mut |_| ())?;
     pico.command(pulses, cancel, &mut |message| seen.take(line, message))?;
+    let over = seen.until.saturating_add(OVER);
     // Something else than the wire may drive the line without an end.
-    while seen.until < OVER && seen.edges.len() <= EXPECTED {
+    while seen.until < over && seen.edges.len() <= EXPECTED {
         pico.listen(cancel, &mut |message| seen.take(line, message))?;
     }
     pico.command(Command::Stop, cancel, &mut |message| seen.take(line, message))?;
