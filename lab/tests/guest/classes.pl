@@ -41,7 +41,8 @@ sub send_all {
     for my $n (0 .. FRAMES - 1) {
         for my $class (0 .. $classes - 1) {
             $put->(frame($class, $n % FLOWS));
-            sleep rand 0.002;
+            # So slow that no more than eight frames of the last class find its gate closed, which it has room for.
+            sleep((WINDOW_NS / 8 + rand 1_000_000) / SECOND);
         }
     }
     # More than the last class has room for, while its gate is closed and after a whole cycle has emptied its queue.
