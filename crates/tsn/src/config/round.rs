@@ -52,8 +52,8 @@ fn rule(number: u16) -> impl Strategy<Value = Rule> {
 fn class(place: usize, queue: u8, rules: usize) -> impl Strategy<Value = Class> {
     let rules: Vec<_> = (0..rules).map(|n| rule((place * 3 + n) as u16)).collect();
     (rules, 1u32..=65_536, "[a-z][a-z0-9_-]{0,8}").prop_map(move |(rules, limit, name)| {
-        // No two are called the same.
-        Class { name: format!("{name}{place}"), queue, rules, limit }
+        // No two are called the same: of 16, `y1` and `y` would be at places 1 and 11.
+        Class { name: format!("{name}-{place}"), queue, rules, limit }
     })
 }
 
