@@ -171,6 +171,25 @@ impl Clock {
         self.id.sleep_until(deadline_ns);
     }
 
+    /// As [`sleep_until`](Self::sleep_until). Returns the time then, and how long others could have the CPU, both in ns: a
+    /// short sleep may end before the kernel has put the thread aside.
+    pub fn rest_until(&mut self, deadline_ns: u64) -> (u64, u64) {
+        let (began_ns, had_run_ns) = (self.now_ns(), self.thread_ran_ns());
+        self.sleep_until(deadline_ns);
+        let ran_ns = self.thread_ran_ns() - had_run_ns;
+        let now_ns = self.resync();
+        (now_ns, now_ns.saturating_sub(began_ns).saturating_sub(ran_ns))
+    }
+
+    /// CPU time of this thread so far, in ns.
+    pub(crate) fn thread_ran_ns(&self) -> u64 {
+        #[cfg(test)]
+        if let Some(script) = &self.script {
+            return script.ran_ns();
+        }
+        sys::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID)
+    }
+
     /// Ties the conversion to the kernel's clock and returns the time now, in ns. Worth doing after a
     /// sleep, when nothing is waiting for it.
     pub fn resync(&mut self) -> u64 {

@@ -8,12 +8,14 @@ pub(crate) struct Script {
     now_ns: u64,
     reading_ns: u64,
     late_ns: u64,
+    leaving_ns: u64,
+    ran_ns: u64,
 }
 
 impl Script {
     /// Begins at this time.
     pub fn new(now_ns: u64) -> Self {
-        Self { now_ns, reading_ns: 0, late_ns: 0 }
+        Self { now_ns, reading_ns: 0, late_ns: 0, leaving_ns: 0, ran_ns: 0 }
     }
 
     /// A reading takes so long.
@@ -26,17 +28,29 @@ impl Script {
         Self { late_ns, ..self }
     }
 
+    /// So much of every sleep passes before the thread is put aside.
+    pub fn leaving_takes(self, leaving_ns: u64) -> Self {
+        Self { leaving_ns, ..self }
+    }
+
     pub(super) fn read_ns(&mut self) -> u64 {
-        self.now_ns += self.reading_ns;
+        self.pass(self.reading_ns);
         self.now_ns
     }
 
+    pub(super) fn ran_ns(&self) -> u64 {
+        self.ran_ns
+    }
+
     pub(super) fn sleep_until(&mut self, deadline_ns: u64) {
-        self.now_ns = self.now_ns.max(deadline_ns + self.late_ns);
+        let until_ns = self.now_ns.max(deadline_ns + self.late_ns);
+        self.ran_ns += self.leaving_ns.min(until_ns - self.now_ns);
+        self.now_ns = until_ns;
     }
 
     fn pass(&mut self, ns: u64) {
         self.now_ns += ns;
+        self.ran_ns += ns;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::demand::{Demand, Owed};
+use super::demand::{Demand, Nap, Owed};
 use super::spin::spin;
 use super::{DUTY, Margin, Wait};
 use crate::clock::Clock;
@@ -19,12 +19,8 @@ const SHORTEST_NS: u64 = 10_000;
 /// No margin above this, however long the period: a longer stretch of spinning makes other tasks starve and
 /// keeps the watchdog from seeing the thread rest.
 const LONGEST_NS: u64 = 100_000_000;
-/// Where periods are too short to rest in each, a rest is this long at least: a shorter one is over before the CPU
-/// was left, and the kernel then takes its due by stopping the thread for 50 ms of every second.
-const REAL_REST_NS: u64 = 10_000;
-/// What of such a sleep does not count: the way into it and out is on the thread's account. Measured on a virtual
-/// machine; where the way is shorter, there is more rest.
-const WAY_NS: u64 = 12_000;
+/// A sleep of this length leaves the CPU on any machine.
+const LONG_NS: u64 = 200_000;
 /// A loop whose work leaves no time to sleep before its deadlines rests anyway, and is late for it, when it owes this much.
 const MOST_OWED_NS: i64 = 1_000_000;
 
@@ -38,6 +34,8 @@ pub struct Hybrid {
     /// Slept in every period in any case, also where the work of the period leaves less than the margin.
     rest_ns: u64,
     owed: Owed,
+    /// Where periods are too short to rest in each.
+    nap: Nap,
     spun_ns: u64,
 }
 
@@ -57,6 +55,7 @@ impl Hybrid {
             fixed: false,
             rest_ns: period_ns.saturating_sub(longest_ns),
             owed: Owed::share(1.0 - duty.clamp(0.0, 1.0)),
+            nap: Nap::shortest(),
             spun_ns: 0,
         }
     }
@@ -68,6 +67,7 @@ impl Hybrid {
             fixed: true,
             rest_ns: 0,
             owed: Owed::share(0.0),
+            nap: Nap::shortest(),
             spun_ns: 0,
         }
     }
@@ -117,23 +117,35 @@ impl Hybrid {
         let wake_ns = self.wake_ns(awake_ns, deadline_ns);
         let is_cramped = !self.may_sleep() && deadline_ns.saturating_sub(self.margin.ns()) <= awake_ns + self.rest_ns;
         match wake_ns {
-            Some(_) if is_cramped => (owed_ns > 0).then_some(awake_ns + REAL_REST_NS),
+            Some(_) if is_cramped => (owed_ns > 0).then_some(awake_ns + self.nap.ns()),
             None if owed_ns > MOST_OWED_NS => Some(awake_ns + MOST_OWED_NS as u64),
             wake_ns => wake_ns,
         }
     }
 
-    /// Slept for so long.
-    fn rested(&mut self, ns: u64) {
-        self.owed.rested(ns.saturating_sub(WAY_NS));
+    /// Sleeps, and returns the time then and how long others had the CPU, in ns. Where each period has room for a sleep, and
+    /// in a long one, that is all of it, without the system calls that it takes to know.
+    fn rest(&self, clock: &mut Clock, began_ns: u64, wake_ns: u64) -> (u64, u64) {
+        if !self.may_sleep() && wake_ns.saturating_sub(began_ns) < LONG_NS {
+            return clock.rest_until(wake_ns);
+        }
+        clock.sleep_until(wake_ns);
+        let awake_ns = clock.resync();
+        (awake_ns, awake_ns.saturating_sub(began_ns))
+    }
+
+    /// Others had the CPU for `had_ns` of a sleep that was to take `slept_ns`.
+    fn rested(&mut self, slept_ns: u64, had_ns: u64) {
+        self.owed.rested(had_ns);
+        self.nap.saw(slept_ns, had_ns);
     }
 
     fn sleep_and_spin(&mut self, clock: &mut Clock, began_ns: u64, wake_ns: Option<u64>, deadline_ns: u64) -> u64 {
         let mut awake_ns = began_ns;
         if let Some(wake_ns) = wake_ns {
-            clock.sleep_until(wake_ns);
-            awake_ns = clock.resync();
-            self.rested(awake_ns.saturating_sub(began_ns));
+            let had_ns;
+            (awake_ns, had_ns) = self.rest(clock, began_ns, wake_ns);
+            self.rested(wake_ns.saturating_sub(began_ns), had_ns);
             if !self.fixed {
                 self.margin.saw(awake_ns.saturating_sub(wake_ns));
             }
@@ -196,8 +208,8 @@ mod tests {
         for period in 1..=50 {
             let begun_ns = 10_000 * period;
             if let Some(wake_ns) = wait.next_wake_ns(begun_ns, begun_ns + 10_000) {
-                assert_eq!(wake_ns, begun_ns + REAL_REST_NS);
-                wait.rested(5_000 + WAY_NS);
+                assert_eq!(wake_ns, begun_ns + wait.nap.ns());
+                wait.rested(10_000, 5_000);
                 slept += 1;
             }
         }
@@ -206,7 +218,7 @@ mod tests {
         let mut long = Hybrid::with_duty(100_000, 0.9);
         for period in 1..=70 {
             assert!(long.next_wake_ns(100_000 * period, 100_000 * (period + 1)).is_some());
-            long.rested(7_000 + WAY_NS);
+            long.rested(10_000, 7_000);
         }
     }
 
@@ -222,7 +234,7 @@ mod tests {
                 longest_ns = longest_ns.max(now_ns - awake_since_ns);
                 let until_ns = wake_ns + WAKE_NS;
                 slept_ns += until_ns - now_ns;
-                wait.rested(until_ns - now_ns);
+                wait.rested(wake_ns - now_ns, until_ns - now_ns);
                 (now_ns, awake_since_ns) = (until_ns, until_ns);
             }
             now_ns = now_ns.max(deadline_ns) + turn_ns;
@@ -249,6 +261,22 @@ mod tests {
         }
         // Where all the time may be spun, nothing is owed.
         assert_eq!(slept(Hybrid::with_duty(1_000, 1.0), 1_000, 1_300, true).0, 0.0);
+    }
+
+    /// What setting a timer and putting the thread aside take is not counted as rest, and a sleep that is over by then is
+    /// none.
+    #[test]
+    fn others_have_their_share_however_long_it_takes_to_leave_the_cpu() {
+        for leaving_ns in [0, 5_000, 15_000, 40_000] {
+            let script = Script::new(1_000).reading_takes(20).sleeps_end_late_by(2_000).leaving_takes(leaving_ns);
+            let mut clock = Clock::scripted(script);
+            let mut wait = Hybrid::new(10_000);
+            for period in 1..=100_000 {
+                wait.until(&mut clock, 10_000 * period);
+            }
+            let had = 1.0 - clock.thread_ran_ns() as f64 / clock.now_ns() as f64;
+            assert!((0.095..0.12).contains(&had), "leaving takes {leaving_ns} ns: others have {had}");
+        }
     }
 
     #[test]

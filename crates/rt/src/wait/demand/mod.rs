@@ -2,12 +2,14 @@
 
 mod counted;
 mod kernel;
+mod nap;
 mod not_counted;
 mod programs;
 mod rest;
 
 pub use counted::Counted;
 pub use kernel::Kernel;
+pub(super) use nap::Nap;
 pub use not_counted::NotCounted;
 pub(super) use rest::Owed;
 
