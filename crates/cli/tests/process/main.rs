@@ -58,6 +58,7 @@ mod machines;
 mod namespace;
 mod neighbours;
 mod netconf;
+mod netconf_errors;
 mod network_apply;
 mod network_programs;
 mod network_prove;

@@ -18,7 +18,7 @@ const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/netconf
 const BASE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
 
 /// A switch that is set up.
-fn managed() -> Option<Bench> {
+pub(super) fn managed() -> Option<Bench> {
     let bench = bench()?;
     let applied = bench.switch(&["apply", &bench.file()]);
     assert!(applied.status.success(), "{}", stderr(&applied));
@@ -35,10 +35,10 @@ fn session(bench: &Bench, input: &str) -> Output {
 }
 
 /// A session that goes on, in base:1.0.
-struct Talk(Child);
+pub(super) struct Talk(Child);
 
 impl Talk {
-    fn begin(bench: &Bench) -> Self {
+    pub(super) fn begin(bench: &Bench) -> Self {
         let mut command = bench.command(&["netconf"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut talk = Self(bench.here.within(|| command.spawn()).unwrap().unwrap());
@@ -51,11 +51,11 @@ impl Talk {
         self.0.id()
     }
 
-    fn say(&mut self, message: &str) {
+    pub(super) fn say(&mut self, message: &str) {
         self.0.stdin.as_mut().unwrap().write_all(message.as_bytes()).unwrap();
     }
 
-    fn hear(&mut self) -> String {
+    pub(super) fn hear(&mut self) -> String {
         let (mut message, mut octets) = (Vec::new(), [0; 1 << 16]);
         while !message.ends_with(b"]]>]]>") {
             let count = self.0.stdout.as_mut().unwrap().read(&mut octets).unwrap();
@@ -67,7 +67,7 @@ impl Talk {
 
     /// Asks for what must be done.
     #[track_caller]
-    fn ask(&mut self, inner: &str) {
+    pub(super) fn ask(&mut self, inner: &str) {
         self.say(&(rpc(inner) + "]]>]]>"));
         let reply = self.hear();
         assert!(reply.contains("<ok/>"), "{inner}: {reply}");
@@ -118,7 +118,7 @@ fn hello(base: &str) -> String {
     )
 }
 
-fn rpc(inner: &str) -> String {
+pub(super) fn rpc(inner: &str) -> String {
     format!("<rpc xmlns='{BASE}' message-id='7'>{inner}</rpc>")
 }
 

@@ -82,6 +82,24 @@ def refused(tag, act, *words):
     raise AssertionError(f"not refused with {tag}")
 
 
+def found_by_path(store, edit, tag, path_ends, *words):
+    """The error of an edit has a path that leads to one element of what is stored, and a sentence that names it."""
+    try:
+        edit()
+    except RPCError as error:
+        assert error.tag == tag, (error.tag, error.message)
+        element = etree.fromstring(error.xml if isinstance(error.xml, bytes) else etree.tostring(error.xml))
+        prefixes = element.find("nc:error-path", {"nc": NC}).nsmap
+        data = etree.fromstring(store().data_xml.encode())
+        found = data.xpath("/nc:data" + error.path, namespaces={**{k: v for k, v in prefixes.items() if k}, "nc": NC})
+        assert len(found) == 1, (error.path, etree.tostring(data))
+        assert etree.QName(found[0]).localname == path_ends, (error.path, path_ends)
+        for word in words:
+            assert word in error.message, (word, error.message)
+        return
+    raise AssertionError(f"not refused with {tag}")
+
+
 def until(what, condition):
     began = time.monotonic()
     while not condition():
@@ -285,6 +303,14 @@ with session() as one:
     states = config("<admin-gate-states>256</admin-gate-states>")
     refused("invalid-value", lambda: edit(target="candidate", config=states), "255", "port1")
     refused("unknown-element", lambda: edit(target="candidate", config=config("<no-such-leaf/>")), "no-such-leaf")
+    candidate = lambda: one.get_config("candidate")
+    found_by_path(
+        candidate, lambda: edit(target="candidate", config=states), "invalid-value", "admin-gate-states", "interface port1", "255"
+    )
+    found_by_path(
+        candidate, lambda: edit(target="candidate", config=windows(999_000)), "invalid-value", "gate-control-entry",
+        "interface port1, gate-control-entry 1: `red` (traffic class 1) is open for 1us",
+    )
     shut = config("<gate-enabled>false</gate-enabled>")
     refused("operation-not-supported", lambda: edit(target="candidate", config=shut), "port1")
     refused("operation-not-supported", lambda: edit(target="running", config=config("")))

@@ -19,7 +19,7 @@ use ontick_tsn::model::{self, Plane, Role, Switch};
 
 pub use planes::{Chosen, Fits, Planes};
 pub use port::route_id;
-pub use windows::{is_of, windows};
+pub use windows::{ShortWindow, is_of, short as short_windows, windows};
 
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

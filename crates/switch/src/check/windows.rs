@@ -17,7 +17,27 @@ pub fn windows(
     rate: impl Fn(&Port) -> Option<u64>,
     measured: Option<&Calibration>,
 ) -> Vec<Finding> {
-    let of_port = |port: &Port| {
+    short(switch, plane, rate, measured).into_iter().map(|short| short.finding).collect()
+}
+
+/// A class for whose frames all windows of a port are short.
+pub struct ShortWindow {
+    /// The port's place in the switch.
+    pub port: usize,
+    /// The class's.
+    pub class: usize,
+    /// What there is, and what it needs.
+    pub finding: Finding,
+}
+
+/// The same, with what each is of.
+pub fn short(
+    switch: &Switch,
+    plane: Plane,
+    rate: impl Fn(&Port) -> Option<u64>,
+    measured: Option<&Calibration>,
+) -> Vec<ShortWindow> {
+    let of_port = |(place, port): (usize, &Port)| {
         let Some(plane) = of(plane, port) else { return Vec::new() };
         let measured = measured.filter(|measured| measured.plane == plane);
         let needs = Needs {
@@ -25,9 +45,9 @@ pub fn windows(
             timing: measured.map_or(plane.defaults(), |measured| measured.timing),
             source: if measured.is_some() { "measured" } else { "assumed" },
         };
-        port.rate.or_else(|| rate(port)).map_or_else(Vec::new, |rate| needs.of_port(switch, port, rate))
+        port.rate.or_else(|| rate(port)).map_or_else(Vec::new, |rate| needs.of_port(switch, place, rate))
     };
-    switch.ports.iter().flat_map(of_port).collect()
+    switch.ports.iter().enumerate().flat_map(of_port).collect()
 }
 
 /// Whether some port with gates, or all if none has any, is carried by such a data plane; true while that is not decided.
@@ -56,11 +76,12 @@ struct Needs {
 }
 
 impl Needs {
-    fn of_port(&self, switch: &Switch, port: &Port, rate: u64) -> Vec<Finding> {
+    fn of_port(&self, switch: &Switch, place: usize, rate: u64) -> Vec<ShortWindow> {
+        let port = &switch.ports[place];
         let Some(gates) = &port.gates else { return Vec::new() };
         let longest_ns = Schedule::new(0, &gates.guarded(switch, port, rate)).longest_ns();
-        let classes = switch.classes.iter().zip(&port.max_sdu);
-        let found = classes.filter_map(|(class, sdu)| {
+        let classes = switch.classes.iter().zip(&port.max_sdu).enumerate();
+        let found = classes.filter_map(|(number, (class, sdu))| {
             let sdu = sdu.unwrap_or(wire::LARGEST_SDU);
             let frame_ns = wire::largest_frame_ns(sdu, rate);
             let open_ns = longest_ns[usize::from(class.queue)];
@@ -77,7 +98,7 @@ impl Needs {
                     exact(self.timing.hand_over_ns)
                 ),
             };
-            Some(finding(
+            let finding = finding(
                 format!("{} window of {}", port.name, class.name),
                 if never { Severity::Bad } else { Severity::Warn },
                 format!("{} at most", exact(open_ns)),
@@ -88,7 +109,8 @@ impl Needs {
                     self.source
                 ),
                 format!("{why}: lengthen the entry, lower max-sdu, or plan for the {plane} data plane"),
-            ))
+            );
+            Some(ShortWindow { port: place, class: number, finding })
         });
         found.collect()
     }

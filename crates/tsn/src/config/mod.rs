@@ -40,6 +40,7 @@ pub(crate) mod document;
 mod forwarding;
 mod gates;
 mod head;
+mod part;
 mod port;
 pub(crate) mod problem;
 #[cfg(test)]
@@ -61,6 +62,7 @@ use problem::Report;
 
 pub use document::schema;
 pub use gates::guard_band;
+pub use part::{Fault, Part, Section, check_at};
 pub use problem::{Errors, Problem};
 pub(crate) use stream::MOST_STREAMS;
 pub use value_error::ValueError;

@@ -60,6 +60,8 @@ pub(crate) struct Report<'a> {
     text: &'a str,
     /// Where what is read comes from another text: what begins where in it, and where that stands in `text`.
     places: Vec<(usize, usize)>,
+    /// Whether sentences may point to other lines of the text.
+    has_lines: bool,
     pub(crate) errors: Vec<Problem>,
     pub(crate) warnings: Vec<Problem>,
 }
@@ -71,7 +73,12 @@ impl<'a> Report<'a> {
 
     /// For a text that was made of another one, with places that ascend.
     pub(crate) fn translated(text: &'a str, places: Vec<(usize, usize)>) -> Self {
-        Self { text, places, errors: Vec::new(), warnings: Vec::new() }
+        Self { text, places, has_lines: true, errors: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// For a text that nobody has before them.
+    pub(crate) fn without_lines(text: &'a str) -> Self {
+        Self { has_lines: false, ..Self::new(text) }
     }
 
     pub(crate) fn error(&mut self, span: Range<usize>, what: impl fmt::Display) -> Reported {
@@ -88,6 +95,11 @@ impl<'a> Report<'a> {
     /// The line of a place, for sentences that point to another one.
     pub(crate) fn line(&self, span: &Range<usize>) -> usize {
         self.place(span.start).0
+    }
+
+    /// ` on line 7`, for sentences that name what stands there; nothing where there are no lines.
+    pub(crate) fn on_line(&self, span: &Range<usize>) -> String {
+        if self.has_lines { format!(" on line {}", self.line(span)) } else { String::new() }
     }
 
     fn problem(&self, span: Range<usize>, what: String) -> Problem {

@@ -185,9 +185,8 @@ fn apart(stream: At<Stream>, before: &[At<Stream>], report: &mut Report) -> Resu
         return Err(report.error(stream.span(), what));
     }
     if let Some(other) = before.iter().find(|other| takes_all_of(other.get_ref(), own)) {
-        let (name, line) = (&other.get_ref().name, report.line(&other.span()));
-        let what =
-            format!("no frame is left for it: the stream `{name}` on line {line} takes all of them; put it first");
+        let (name, line) = (&other.get_ref().name, report.on_line(&other.span()));
+        let what = format!("no frame is left for it: the stream `{name}`{line} takes all of them; put it first");
         return Err(report.error(stream.span(), what));
     }
     Ok(stream)

@@ -8,6 +8,7 @@ use super::data::{leaf, node_of};
 use super::error::{RpcError, Tag};
 use super::schema::{Kind, Node, ROOT};
 use super::xml::{elements, text};
+use crate::yang::predicate;
 
 /// What becomes of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +99,12 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
             }
             Kind::List { key: name, nodes } => {
                 let value = key_of(element, name, nodes, module, &path)?;
-                let place =
-                    Place { nodes, module, key: Some(name), path: format!("{path}[{name}='{}']", plain(&value)) };
+                let place = Place {
+                    nodes,
+                    module,
+                    key: Some(name),
+                    path: format!("{path}{}", predicate(name, &plain(&value))),
+                };
                 let slot = members.entry(key.into_owned()).or_insert_with(|| Value::Array(Vec::new()));
                 let Value::Array(items) = slot else { continue };
                 let found = items.iter().position(|item| item[name] == value);
@@ -119,7 +124,7 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
                 let slot = members.entry(key.into_owned()).or_insert_with(|| Value::Array(Vec::new()));
                 let Value::Array(items) = slot else { continue };
                 let found = items.iter().position(|item| *item == value);
-                let path = format!("{path}[.='{}']", plain(&value));
+                let path = format!("{path}{}", predicate(".", &plain(&value)));
                 match (settle(found.map(|at| &items[at]), operation, &path)?, found) {
                     (Some(_), None) => items.push(value),
                     (None, Some(at)) => drop(items.remove(at)),

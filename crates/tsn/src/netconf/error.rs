@@ -1,6 +1,7 @@
 //! What a request is refused with (RFC 6241 section 4.3 and appendix A).
 
-use super::schema::{self, MODULES};
+use super::path::{words, xpath};
+use super::schema::MODULES;
 use super::xml::escaped;
 
 /// What kind of error it is: the values of `error-tag` that are in use here.
@@ -58,7 +59,7 @@ pub enum Layer {
 
 /// An error as it is reported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", self.sentence())]
 pub struct RpcError {
     /// Who found it.
     pub layer: Layer,
@@ -66,7 +67,7 @@ pub struct RpcError {
     pub tag: Tag,
     /// Where in the configuration, as RFC 7951 writes it.
     pub path: Option<String>,
-    /// One sentence.
+    /// What is wrong there.
     pub message: String,
     /// Elements of `error-info` with their text.
     pub info: Vec<(&'static str, String)>,
@@ -94,6 +95,14 @@ impl RpcError {
         self
     }
 
+    /// What is wrong and where, for who reads nothing else.
+    fn sentence(&self) -> String {
+        match self.path.as_deref().map(words).filter(|words| !words.is_empty()) {
+            Some(words) => format!("{words}: {}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// The element `rpc-error`.
     pub fn xml(&self) -> String {
         let layer = match self.layer {
@@ -106,13 +115,13 @@ impl RpcError {
             self.tag.name()
         );
         if let Some(path) = &self.path {
-            let path = schema::xml_path(path);
+            let path = xpath(path);
             let used = MODULES.iter().filter(|module| path.contains(&format!("/{}:", module.name)));
             let prefixes: String =
                 used.map(|module| format!(" xmlns:{}=\"{}\"", module.name, module.namespace)).collect();
             xml += &format!("<error-path{prefixes}>{}</error-path>", escaped(&path));
         }
-        xml += &format!("<error-message xml:lang=\"en\">{}</error-message>", escaped(&self.message));
+        xml += &format!("<error-message xml:lang=\"en\">{}</error-message>", escaped(&self.sentence()));
         if !self.info.is_empty() {
             let info = self.info.iter().map(|(name, text)| format!("<{name}>{}</{name}>", escaped(text)));
             xml += &format!("<error-info>{}</error-info>", info.collect::<String>());

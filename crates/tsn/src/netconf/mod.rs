@@ -7,6 +7,7 @@ mod error;
 mod filter;
 pub mod framing;
 mod message;
+mod path;
 mod schema;
 #[cfg(test)]
 mod tests;

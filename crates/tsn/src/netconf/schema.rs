@@ -178,33 +178,3 @@ const ENTRY: &[Node] = &[
     config("time-interval-value", U32),
     config("gate-states-value", U8),
 ];
-
-/// A path of RFC 7951 with the module at every node, as XPath needs it.
-pub(super) fn xml_path(path: &str) -> String {
-    let mut module = "";
-    let mut whole = String::new();
-    for (place, segment) in segments(path).enumerate() {
-        if place == 0 && segment.is_empty() {
-            continue;
-        }
-        let name = segment.split('[').next().unwrap_or_default();
-        match name.split_once(':') {
-            Some((own, _)) => {
-                module = own;
-                whole += &format!("/{segment}");
-            }
-            None if module.is_empty() => whole += &format!("/{segment}"),
-            None => whole += &format!("/{module}:{segment}"),
-        }
-    }
-    if whole.is_empty() { "/".into() } else { whole }
-}
-
-/// The parts between slashes that stand in no brackets.
-fn segments(path: &str) -> impl Iterator<Item = &str> {
-    let mut depth = 0;
-    path.split(move |c| {
-        depth += i32::from(c == '[') - i32::from(c == ']');
-        c == '/' && depth == 0
-    })
-}

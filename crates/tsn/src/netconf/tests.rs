@@ -216,7 +216,7 @@ fn what_is_wrong_is_said_with_its_path() {
     let xml = edit(&data, &gates("right", "", "<gate-enabled>yes</gate-enabled>"), Operation::Merge).unwrap_err().xml();
     assert!(
         xml.contains(
-            "/ietf-interfaces:interfaces/ietf-interfaces:interface[name='right']/ieee802-dot1q-bridge:bridge-port/"
+            "/ietf-interfaces:interfaces/ietf-interfaces:interface[ietf-interfaces:name='right']/ieee802-dot1q-bridge:bridge-port/"
         ) && xml.contains(&format!("xmlns:ieee802-dot1q-sched-bridge=\"{SCHED}\"")),
         "{xml}"
     );

@@ -46,6 +46,8 @@ pub(super) struct ControlList<T> {
     pub base: Base,
     pub cycle_ns: u64,
     pub entries: Vec<T>,
+    /// The index of each entry of the list that has a length.
+    pub indices: Vec<u32>,
 }
 
 impl<T: Timed> ControlList<T> {
@@ -62,7 +64,7 @@ impl<T: Timed> ControlList<T> {
             }
         }
         let list = table.require(module, "admin-control-list")?.require(module, "gate-control-entry")?;
-        let entries = entries(&list, module, notes, read)?;
+        let (indices, entries) = entries(&list, module, notes, read)?;
         let cycle = table.member(module, "admin-cycle-time")?;
         let cycle_ns = match &cycle {
             Some(cycle) => self::cycle_ns(cycle, module)?,
@@ -71,7 +73,7 @@ impl<T: Timed> ControlList<T> {
         let entries = fitted(entries, cycle_ns, cycle.as_ref().unwrap_or(&list), notes)?;
         let base = table.member(module, "admin-base-time")?;
         let base = base.map_or(Ok(Base::NextSecond), |node| base_time(&node, module, cycle_ns, notes))?;
-        Ok(Self { base, cycle_ns, entries })
+        Ok(Self { base, cycle_ns, entries, indices })
     }
 }
 
@@ -80,15 +82,15 @@ fn entries<T: Timed>(
     module: &str,
     notes: &mut Vec<String>,
     mut read: impl FnMut(&Node, &mut Vec<String>) -> Result<T, YangError>,
-) -> Result<Vec<T>, YangError> {
+) -> Result<(Vec<u32>, Vec<T>), YangError> {
     let items = list.items()?;
     if items.is_empty() || items.len() > MOST {
         return Err(list.error(format!("{} entries; from 1 to {MOST} can be", items.len())));
     }
-    let mut entries: Vec<(u64, T)> = Vec::new();
+    let mut entries: Vec<(u32, T)> = Vec::new();
     for item in items {
         let index = item.require(module, "index")?;
-        let number = index.number(0..=u32::MAX.into())?;
+        let number = index.number(0..=u32::MAX.into())? as u32;
         if entries.iter().any(|(other, _)| *other == number) {
             return Err(index.error(format!("there are two entries with index {number}")));
         }
@@ -104,7 +106,7 @@ fn entries<T: Timed>(
         return Err(list.error("all entries are of no length"));
     }
     entries.sort_by_key(|(index, _)| *index);
-    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+    Ok(entries.into_iter().unzip())
 }
 
 fn cycle_ns(cycle: &Node, module: &str) -> Result<u64, YangError> {

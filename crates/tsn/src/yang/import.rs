@@ -33,6 +33,8 @@ pub struct Interface {
     pub has_table: bool,
     /// Its gates, where they are enabled; bit n is the gate of traffic class n.
     pub gates: Option<Gates>,
+    /// The index of each entry of its gates in the document; an entry behind them continues the last one.
+    pub indices: Vec<u32>,
     /// The largest service data unit of each traffic class.
     pub max_sdu: [Option<u32>; STANDARD_CLASSES],
     /// Which priority belongs to which class, where it says so.
@@ -44,6 +46,7 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
     let document: Value = serde_json::from_str(text).map_err(|error| YangError {
         path: format!("line {} column {}", error.line(), error.column()),
         what: format!("not JSON: {}", error.to_string().split(" at line").next().unwrap_or_default()),
+        missing: None,
     })?;
     let root = Node::root(&document);
     let mut notes = Vec::new();
@@ -88,8 +91,10 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
         Some(table) => (gates(table, notes)?, max_sdu(table)?),
         None => (None, [None; STANDARD_CLASSES]),
     };
+    let (gates, indices) = gates.unzip();
     let (bridged, has_table) = (port.is_some(), table.is_some());
-    Ok(Some(Interface { name: name.into(), bridged, has_table, gates, max_sdu, priorities }))
+    let indices = indices.unwrap_or_default();
+    Ok(Some(Interface { name: name.into(), bridged, has_table, gates, indices, max_sdu, priorities }))
 }
 
 fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {
@@ -110,6 +115,7 @@ fn max_sdu(table: &Node) -> Result<[Option<u32>; STANDARD_CLASSES], YangError> {
     let mut largest = [None; STANDARD_CLASSES];
     let Some(list) = table.member(SCHED_BRIDGE, "queue-max-sdu-table")? else { return Ok(largest) };
     for item in list.items()? {
+        let item = item.keyed_by(SCHED_BRIDGE, "traffic-class")?;
         let class = item.require(SCHED_BRIDGE, "traffic-class")?.number(0..=STANDARD_CLASSES as u64 - 1)?;
         let size =
             item.member(SCHED_BRIDGE, "queue-max-sdu")?.map_or(Ok(0), |size| size.number(0..=u32::MAX.into()))?;
@@ -119,7 +125,7 @@ fn max_sdu(table: &Node) -> Result<[Option<u32>; STANDARD_CLASSES], YangError> {
     Ok(largest)
 }
 
-fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<Gates>, YangError> {
+fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<(Gates, Vec<u32>)>, YangError> {
     let enabled = table.member(SCHED_BRIDGE, "gate-enabled")?.map_or(Ok(false), |leaf| leaf.flag())?;
     if !enabled {
         return Ok(None);
@@ -134,8 +140,8 @@ fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<Gates>, YangErr
         let open = item.require(SCHED_BRIDGE, "gate-states-value")?.number(0..=255)? as u16;
         Ok(Entry { open, for_ns: 0 })
     })?;
-    let ControlList { base, cycle_ns, entries } = list;
-    Ok(Some(Gates { base, cycle_ns, guard: Guard::None, entries }))
+    let ControlList { base, cycle_ns, entries, indices } = list;
+    Ok(Some((Gates { base, cycle_ns, guard: Guard::None, entries }, indices)))
 }
 
 fn operation(item: &Node, notes: &mut Vec<String>) -> Result<(), YangError> {

@@ -2,7 +2,7 @@
 
 use super::import::{Imported, Interface};
 use super::priorities::Priorities;
-use super::{ALL_OPEN, streams};
+use super::{ALL_OPEN, place, streams};
 use crate::config;
 use crate::model::{Base, Class, Clock, Gates, Offload, Port, Role, STANDARD_CLASSES, Switch};
 
@@ -15,9 +15,20 @@ pub enum MergeError {
     NoPort {
         /// The interface of the document.
         name: String,
+        /// Where the document names it.
+        path: String,
         /// What there is.
         ports: Vec<String>,
     },
+}
+
+impl MergeError {
+    /// Where the document is wrong.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::NoPort { path, .. } => path,
+        }
+    }
 }
 
 /// A switch of all interfaces of the document; its classes are called `tc0` to `tc7`.
@@ -85,12 +96,16 @@ fn named(interfaces: &[Interface]) -> u8 {
 /// Brings gates and frame sizes into the ports of the same names, and the streams in place of those that are there; all
 /// else stays as it is, also ports of which the document says nothing, and streams if it has none.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
-    let of_streams = imported.streams.iter().flatten().flat_map(|stream| &stream.ingress);
+    let of_streams = imported
+        .streams
+        .iter()
+        .flatten()
+        .flat_map(|stream| stream.ingress.iter().map(|name| (name, place::ingress(stream, name))));
     let gated = imported.interfaces.iter().filter(|interface| interface.has_table);
-    let mut named = gated.map(|interface| &interface.name).chain(of_streams);
-    if let Some(name) = named.find(|name| switch.ports.iter().all(|port| port.name != **name)) {
+    let mut named = gated.map(|interface| (&interface.name, place::interface(&interface.name))).chain(of_streams);
+    if let Some((name, path)) = named.find(|(name, _)| switch.ports.iter().all(|port| port.name != **name)) {
         let ports = switch.ports.iter().map(|port| port.name.clone()).collect();
-        return Err(MergeError::NoPort { name: name.clone(), ports });
+        return Err(MergeError::NoPort { name: name.clone(), path, ports });
     }
     for interface in imported.interfaces.iter().filter(|interface| interface.has_table) {
         let Some(port) = switch.ports.iter_mut().find(|port| port.name == interface.name) else { continue };

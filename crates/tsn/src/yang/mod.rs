@@ -12,6 +12,7 @@ mod export_error;
 mod import;
 mod merge;
 mod node;
+mod place;
 mod priorities;
 mod streams;
 #[cfg(test)]
@@ -22,8 +23,10 @@ pub use export_error::ExportError;
 pub use import::{Imported, Interface, import};
 pub use merge::{MergeError, merge, new_switch};
 pub use node::YangError;
+pub(crate) use node::predicate;
+pub use place::{place, stream_of};
 pub use priorities::Priorities;
-pub use streams::ImportedStream;
+pub use streams::{ImportedStream, Paths};
 
 /// Module of the interfaces (RFC 8343).
 pub(crate) const INTERFACES: &str = "ietf-interfaces";

@@ -14,6 +14,8 @@ pub struct YangError {
     pub path: String,
     /// What is wrong there, and what would be right.
     pub what: String,
+    /// The node that is not there and must be, where that is what is wrong.
+    pub missing: Option<String>,
 }
 
 /// A value of the document.
@@ -30,7 +32,7 @@ impl<'a> Node<'a> {
 
     pub(super) fn error(&self, what: impl Into<String>) -> YangError {
         let path = if self.path.is_empty() { "/".into() } else { self.path.clone() };
-        YangError { path, what: what.into() }
+        YangError { path, what: what.into(), missing: None }
     }
 
     /// As notes name it.
@@ -53,7 +55,8 @@ impl<'a> Node<'a> {
             let qualified = format!("{module}:{name}");
             // The members are only worth naming where one looks like what was meant.
             let hint = Some(suggest::among(&qualified, &members)).filter(|hint| hint.starts_with(';'));
-            self.error(format!("lacks `{name}`{}", hint.unwrap_or_default()))
+            let error = self.error(format!("lacks `{name}`{}", hint.unwrap_or_default()));
+            YangError { missing: Some(name.into()), ..error }
         })
     }
 
@@ -82,8 +85,17 @@ impl<'a> Node<'a> {
         if let Some(bracket) = self.path.rfind('[') {
             self.path.truncate(bracket);
         }
-        self.path += &format!("[{key}='{value}']");
+        self.path += &predicate(key, value);
         self
+    }
+
+    /// The same entry, called by what its key is, also where that is wrong.
+    pub(super) fn keyed_by(self, module: &str, key: &str) -> Result<Self, YangError> {
+        let value = match self.require(module, key)?.value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Ok(self.keyed(key, &value))
     }
 
     pub(super) fn text(&self) -> Result<&'a str, YangError> {
@@ -112,6 +124,12 @@ impl<'a> Node<'a> {
             self.error(format!("is not a whole number {range} but {}", kind(self.value)))
         })
     }
+}
+
+/// What names an entry of a list by its key, as a literal of XPath, which has no escapes.
+pub(crate) fn predicate(key: &str, value: &str) -> String {
+    let quote = if value.contains('\'') { '"' } else { '\'' };
+    format!("[{key}={quote}{value}{quote}]")
 }
 
 fn kind(value: &Value) -> String {

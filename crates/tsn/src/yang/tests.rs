@@ -238,7 +238,7 @@ fn what_is_wrong_is_said_with_its_path() {
         ),
         (
             in_table("queue-max-sdu-table/0/traffic-class", json!(8)),
-            format!("{table}/queue-max-sdu-table[1]/traffic-class"),
+            format!("{table}/queue-max-sdu-table[traffic-class='8']/traffic-class"),
             "from 0 to 7",
         ),
         (

@@ -29,6 +29,21 @@ pub struct ImportedStream {
     pub meter: Option<Meter>,
     /// When its frames may come in; absent: always.
     pub gate: Option<StreamGate>,
+    /// Where it stands in the document.
+    pub paths: Paths,
+}
+
+/// Where the parts of a stream stand in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// Its entry of `stream-identity`.
+    pub identity: String,
+    /// Its filter.
+    pub filter: String,
+    /// Its gate, which it may share.
+    pub gate: String,
+    /// Its flow meter.
+    pub meter: Option<String>,
 }
 
 /// The streams of a document, in the order of their index; nothing if it does not speak of streams.
@@ -80,7 +95,12 @@ fn policing_component<'a>(root: &Node<'a>) -> Result<Option<Node<'a>>, YangError
 
 fn list<'a>(container: Option<Node<'a>>, module: &str, name: &str) -> Result<Vec<Node<'a>>, YangError> {
     let list = container.map(|container| container.member(module, name)).transpose()?.flatten();
-    list.map_or(Ok(Vec::new()), |list| list.items())
+    let items = list.map_or(Ok(Vec::new()), |list| list.items())?;
+    let named = |item: Node<'a>| match item.member(module, "name")?.map(|name| name.text()).transpose()? {
+        Some(name) => Ok(item.keyed("name", name)),
+        None => Ok(item),
+    };
+    items.into_iter().map(named).collect()
 }
 
 /// The entries of a list by their number, in ascending order.
@@ -115,7 +135,9 @@ struct Filter<'a> {
     node: Node<'a>,
     max_sdu: Option<u32>,
     gate: Option<StreamGate>,
+    gate_path: String,
     meter: Option<Meter>,
+    meter_path: Option<String>,
 }
 
 impl<'a> Policing<'a> {
@@ -130,11 +152,11 @@ impl<'a> Policing<'a> {
         let filters = table("stream-filters", &FILTERS, FILTERS[0], "stream-filter-instance-id")?;
         let mut lists = BTreeMap::new();
         for (number, node) in &gates {
-            lists.insert(*number, gate(node, notes)?);
+            lists.insert(*number, (node.path().to_owned(), gate(node, notes)?));
         }
         let mut policing = Self { filters: BTreeMap::new(), gates, meters };
         // One that is always open needs no filter.
-        policing.gates.retain(|number, _| lists[number].is_some());
+        policing.gates.retain(|number, _| lists[number].1.is_some());
         for (_, node) in filters {
             let (handle, filter) = policing.filter(node, &lists)?;
             let node = filter.node.clone();
@@ -148,7 +170,7 @@ impl<'a> Policing<'a> {
     fn filter(
         &mut self,
         node: Node<'a>,
-        gates: &BTreeMap<u32, Option<StreamGate>>,
+        gates: &BTreeMap<u32, (String, Option<StreamGate>)>,
     ) -> Result<(u32, Filter<'a>), YangError> {
         node.only(PSFP_BRIDGE, &FILTER)?;
         let number = |name: &str| node.require(PSFP_BRIDGE, name)?.number(0..=u32::MAX.into()).map(|n| n as u32);
@@ -159,18 +181,22 @@ impl<'a> Policing<'a> {
         let max_sdu = Some(number("max-sdu-size")?).filter(|octets| *octets > 0);
         let reference = node.require(PSFP_BRIDGE, "stream-gate-ref")?;
         let of = number("stream-gate-ref")?;
-        let gate = gates.get(&of).ok_or_else(|| reference.error(format!("there is no stream gate {of}")))?.clone();
+        let (gate_path, gate) =
+            gates.get(&of).ok_or_else(|| reference.error(format!("there is no stream gate {of}")))?;
         self.gates.remove(&of);
         let is_metered = node.member(PSFP_BRIDGE, "flow-meter-enable")?.map_or(Ok(false), |leaf| leaf.flag())?;
-        let meter = if is_metered {
+        let metered = if is_metered {
             let reference = node.require(PSFP_BRIDGE, "flow-meter-ref")?;
             let of = number("flow-meter-ref")?;
             let what = || format!("there is no flow meter {of} that no other filter has");
-            Some(meter(&self.meters.remove(&of).ok_or_else(|| reference.error(what()))?)?)
+            Some(self.meters.remove(&of).ok_or_else(|| reference.error(what()))?)
         } else {
             None
         };
-        Ok((handle, Filter { node, max_sdu, gate, meter }))
+        let meter = metered.as_ref().map(meter).transpose()?;
+        let meter_path = metered.map(|node| node.path().to_owned());
+        let (gate_path, gate) = (gate_path.clone(), gate.clone());
+        Ok((handle, Filter { node, max_sdu, gate, gate_path, meter, meter_path }))
     }
 
     /// What no filter or no stream refers to has no place in a switch.
@@ -297,7 +323,7 @@ fn gate(node: &Node, notes: &mut Vec<String>) -> Result<Option<StreamGate>, Yang
         is(item, "ipv-spec", "null", NO_PRIORITY)?;
         Ok(StreamGateEntry { open: state(&item.require(PSFP_BRIDGE, "gate-state-value")?)?, for_ns: 0 })
     })?;
-    let ControlList { base, cycle_ns, entries } = list;
+    let ControlList { base, cycle_ns, entries, .. } = list;
     Ok(entries.iter().any(|entry| !entry.open).then_some(StreamGate { base, cycle_ns, entries }))
 }
 
@@ -362,8 +388,14 @@ fn identity(handle: u32, node: &Node, policing: &mut Policing) -> Result<Importe
     let ingress = ingress(node)?;
     let filter = policing.filters.remove(&handle);
     let filter = filter.ok_or_else(|| node.error(format!("no stream filter has the stream-handle {handle}")))?;
-    let Filter { max_sdu, gate, meter, .. } = filter;
-    Ok(ImportedStream { handle, to, vlan, ingress, max_sdu, meter, gate })
+    let Filter { node: filter, max_sdu, gate, gate_path, meter, meter_path } = filter;
+    let paths = Paths {
+        identity: node.path().to_owned(),
+        filter: filter.path().to_owned(),
+        gate: gate_path,
+        meter: meter_path,
+    };
+    Ok(ImportedStream { handle, to, vlan, ingress, max_sdu, meter, gate, paths })
 }
 
 fn frames(node: &Node) -> Result<([u8; 6], Option<u16>), YangError> {

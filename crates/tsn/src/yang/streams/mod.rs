@@ -14,8 +14,8 @@ mod tests;
 use crate::model::Stream;
 
 pub(super) use export::export;
-pub use import::ImportedStream;
 pub(super) use import::import;
+pub use import::{ImportedStream, Paths};
 pub(super) use merge::merge;
 
 /// The name of a stream that is known by its stream_handle alone.
@@ -24,7 +24,7 @@ fn name(handle: u32) -> String {
 }
 
 /// Why a document cannot say which frames are of a stream, or what becomes of them.
-fn unsaid(stream: &Stream) -> Option<&'static str> {
+pub(super) fn unsaid(stream: &Stream) -> Option<&'static str> {
     if stream.from.is_some() {
         return Some("no stream identification of IEEE 802.1CB-2017 has both `to` and `from`");
     }

@@ -10,8 +10,8 @@ use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
 
 use super::super::gates;
-use super::super::target_flags::refuse_short_windows;
 use super::datastores::{self, failed, gate_table};
+use super::faults;
 
 const INTERFACES: &str = "ietf-interfaces:interfaces";
 const BRIDGES: &str = "ieee802-dot1q-bridge:bridges";
@@ -67,10 +67,9 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
         return Ok(None);
     }
     let document = Value::Object(document);
-    let mut imported = yang::import(&document.to_string())
-        .map_err(|error| RpcError::application(Tag::InvalidValue, error.path, error.what))?;
+    let mut imported = yang::import(&document.to_string()).map_err(faults::of_import)?;
     let mut after = before.clone();
-    yang::merge(&mut after, &mut imported).map_err(failed)?;
+    yang::merge(&mut after, &mut imported).map_err(faults::of_merge)?;
     for (old, new) in before.ports.iter().zip(&after.ports) {
         keeps_sizes(old, new)?;
     }
@@ -80,10 +79,9 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
         }
     }
     keeps_limits(&yang::export(&after).map_err(failed)?.document, wanted)?;
-    let text = config::write(&after);
-    config::read_at(&text, ClockId::Realtime.now_ns())
-        .map_err(|errors| RpcError::protocol(Tag::InvalidValue, errors.in_file("the switch")))?;
-    refuse_short_windows(&after, None).map_err(|failure| RpcError::protocol(Tag::InvalidValue, failure.to_string()))?;
+    config::check_at(&after, ClockId::Realtime.now_ns())
+        .map_err(|fault| faults::of_switch(&fault, &after, &imported))?;
+    faults::refuse_short_windows(&after, &imported)?;
     Ok(Some(after))
 }
 

@@ -3,6 +3,7 @@
 mod change;
 mod confirmed;
 mod datastores;
+mod faults;
 mod session;
 
 use std::io::{Read, Write, stdin, stdout};

@@ -1,0 +1,206 @@
+//! Where and what is wrong, as NETCONF says it (RFC 6241 section 4.3).
+
+use super::netconf::{Talk, managed, rpc};
+
+const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
+const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
+const SCHED: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge";
+const PSFP: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge";
+const STREAMS: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification";
+/// The gate parameters of port1.
+const TABLE: &str = "/ietf-interfaces:interfaces/ietf-interfaces:interface[ietf-interfaces:name='port1']\
+                     /ieee802-dot1q-bridge:bridge-port/ieee802-dot1q-sched-bridge:gate-parameter-table";
+/// Those of the switch's stream filters, gates and meters.
+const COMPONENT: &str = "/ieee802-dot1q-bridge:bridges/ieee802-dot1q-bridge:bridge[ieee802-dot1q-bridge:name='cell']\
+                         /ieee802-dot1q-bridge:component[ieee802-dot1q-bridge:name='cell']";
+const IDENTITY: &str = "/ieee802-dot1cb-stream-identification:stream-identity\
+                        [ieee802-dot1cb-stream-identification:index='1']";
+
+/// The texts of an error's elements: tag, path, message and information.
+struct Refusal {
+    reply: String,
+}
+
+impl Refusal {
+    fn part(&self, name: &str) -> &str {
+        let (_, rest) = self.reply.split_once(&format!("<{name}")).unwrap_or_else(|| panic!("{name}: {}", self.reply));
+        rest.split_once('>').unwrap().1.split_once(&format!("</{name}>")).unwrap().0
+    }
+
+    /// Holds it against a tag, a path below a place, and a sentence.
+    #[track_caller]
+    fn is(&self, tag: &str, path: &str, message: &str) {
+        let found = ["error-tag", "error-path", "error-message"].map(|name| self.part(name).replace("&quot;", "\""));
+        assert_eq!(found.each_ref().map(String::as_str), [tag, path, message]);
+    }
+}
+
+/// What an edit of the candidate is answered.
+fn refused(talk: &mut Talk, config: &str) -> Refusal {
+    let edit = format!("<edit-config><target><candidate/></target><config>{config}</config></edit-config>");
+    talk.say(&(rpc(&edit) + "]]>]]>"));
+    Refusal { reply: talk.hear() }
+}
+
+fn gates(inner: &str) -> String {
+    format!(
+        "<interfaces xmlns='{INTERFACES}'><interface><name>port1</name><bridge-port xmlns='{BRIDGE}'><gate-parameter-table \
+         xmlns='{SCHED}'>{inner}</gate-parameter-table></bridge-port></interface></interfaces>"
+    )
+}
+
+fn entries(first_ns: u32, second_ns: u32) -> String {
+    let entry = |index: u32, ns: u32| {
+        format!(
+            "<gate-control-entry><index>{index}</index><time-interval-value>{ns}</time-interval-value></gate-control-entry>"
+        )
+    };
+    format!("<admin-control-list>{}{}</admin-control-list>", entry(0, first_ns), entry(1, second_ns))
+}
+
+fn cycle(numerator: u32, denominator: u32) -> String {
+    format!(
+        "<admin-cycle-time><numerator>{numerator}</numerator><denominator>{denominator}</denominator></admin-cycle-time>"
+    )
+}
+
+#[test]
+fn a_wrong_value_of_a_gate_is_named_by_its_path() {
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    let of_table = |rest: &str| {
+        rest.split('/').fold(TABLE.to_owned(), |path, node| match node.split_once('[') {
+            _ if node.is_empty() => path,
+            Some((name, key)) => path + &format!("/ieee802-dot1q-sched-bridge:{name}[ieee802-dot1q-sched-bridge:{key}"),
+            None => path + &format!("/ieee802-dot1q-sched-bridge:{node}"),
+        })
+    };
+    let entry = "/admin-control-list/gate-control-entry[index='1']";
+
+    // What no leaf can be.
+    refused(&mut talk, &gates("<admin-gate-states>256</admin-gate-states>")).is(
+        "invalid-value",
+        &of_table("/admin-gate-states"),
+        "interface port1, admin-gate-states: \"256\" is not a whole number from 0 to 255",
+    );
+    // What the YANG has no room for.
+    refused(
+        &mut talk,
+        &gates("<queue-max-sdu-table><traffic-class>9</traffic-class><queue-max-sdu>300</queue-max-sdu></queue-max-sdu-table>"),
+    )
+    .is(
+        "invalid-value",
+        &of_table("/queue-max-sdu-table[traffic-class='9']/traffic-class"),
+        "interface port1, queue-max-sdu-table 9, traffic-class: is not a whole number from 0 to 7 but 9",
+    );
+    let operation = "<admin-control-list><gate-control-entry><index>1</index><operation-name \
+                     xmlns:s='urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched'>s:open</operation-name></gate-control-entry>\
+                     </admin-control-list>";
+    refused(&mut talk, &gates(operation)).is(
+        "invalid-value",
+        &of_table(&format!("{entry}/operation-name")),
+        "interface port1, gate-control-entry 1, operation-name: \"ieee802-dot1q-sched:open\" is no operation; \
+         \"ieee802-dot1q-sched:set-gate-states\" is",
+    );
+    refused(&mut talk, &gates(&cycle(1, 3))).is(
+        "invalid-value",
+        &of_table("/admin-cycle-time"),
+        "interface port1, admin-cycle-time: 1/3 s is not a whole number of nanoseconds",
+    );
+    let new = "<admin-control-list><gate-control-entry><index>2</index></gate-control-entry></admin-control-list>";
+    let lacking = refused(&mut talk, &gates(new));
+    lacking.is(
+        "missing-element",
+        &of_table("/admin-control-list/gate-control-entry[index='2']"),
+        "interface port1, gate-control-entry 2: lacks `operation-name`",
+    );
+    assert_eq!(lacking.part("bad-element"), "operation-name");
+
+    // What the switch cannot be.
+    refused(&mut talk, &gates(&entries(999_000, 1_000))).is(
+        "invalid-value",
+        &of_table(entry),
+        "interface port1, gate-control-entry 1: `red` (traffic class 1) is open for 1us, and its largest frame (an ordinary \
+         frame: 1500 octets) takes 12.336us at 1Gbit: lengthen the entry, or write max-sdu = { red = 83 }",
+    );
+    refused(&mut talk, &gates(&(cycle(5, 1_000_000) + &entries(4_000, 1_000)))).is(
+        "invalid-value",
+        &of_table("/admin-cycle-time"),
+        "interface port1, admin-cycle-time: a cycle of 5us is too short for gates in software; 10us at least, or offload = \
+         \"full\" where the port can (2 more of its values cannot be so)",
+    );
+    let base = "<admin-base-time><seconds>4102444800</seconds><nanoseconds>0</nanoseconds></admin-base-time>";
+    refused(&mut talk, &gates(base)).is(
+        "invalid-value",
+        &of_table("/admin-base-time"),
+        "interface port1, admin-base-time: `base-time` is 2100-01-01, more than ten years ahead; it is in nanoseconds since 1970",
+    );
+    // What was refused has changed nothing.
+    talk.ask("<validate><source><candidate/></source></validate>");
+}
+
+/// One stream with a filter, a gate that is always open, and a meter.
+fn stream(size: u32, burst: u32, port: &str, more: &str) -> String {
+    format!(
+        "<stream-identity xmlns='{STREAMS}'><index>1</index><handle>5</handle><out-facing><input-port>{port}</input-port>\
+         </out-facing><null-stream-identification><destination-mac>02-00-00-00-01-0A</destination-mac><tagged>tagged</tagged>\
+         <vlan>10</vlan></null-stream-identification></stream-identity>{more}<bridges xmlns='{BRIDGE}'><bridge><name>cell</name>\
+         <component><name>cell</name><flow-meters xmlns='{PSFP}'><flow-meter-instance-table><flow-meter-instance-id>3\
+         </flow-meter-instance-id><committed-information-rate>1000000</committed-information-rate><committed-burst-size>{burst}\
+         </committed-burst-size><excess-information-rate>0</excess-information-rate><excess-burst-size>0</excess-burst-size>\
+         <color-mode>color-blind</color-mode></flow-meter-instance-table></flow-meters><stream-gates xmlns='{PSFP}'>\
+         <stream-gate-instance-table><stream-gate-instance-id>0</stream-gate-instance-id></stream-gate-instance-table>\
+         </stream-gates><stream-filters xmlns='{PSFP}'><stream-filter-instance-table><stream-filter-instance-id>7\
+         </stream-filter-instance-id><stream-handle>5</stream-handle><priority-spec>wildcard</priority-spec><max-sdu-size>{size}\
+         </max-sdu-size><stream-gate-ref>0</stream-gate-ref><flow-meter-enable>true</flow-meter-enable><flow-meter-ref>3\
+         </flow-meter-ref></stream-filter-instance-table></stream-filters></component></bridge></bridges>"
+    )
+}
+
+#[test]
+fn a_wrong_value_of_a_stream_is_named_by_its_path() {
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    let psfp = |nodes: [&str; 3]| nodes.map(|node| format!("/ieee802-dot1q-psfp-bridge:{node}")).concat();
+    let filter = psfp([
+        "stream-filters",
+        "stream-filter-instance-table[ieee802-dot1q-psfp-bridge:stream-filter-instance-id='7']",
+        "max-sdu-size",
+    ]);
+    refused(&mut talk, &stream(30, 400, "port0", "")).is(
+        "invalid-value",
+        &format!("{COMPONENT}{filter}"),
+        "bridge cell, component cell, stream-filter-instance-table 7, max-sdu-size: no frame carries less than 42 octets \
+         (shorter ones are padded), not 30",
+    );
+    let meter = psfp([
+        "flow-meters",
+        "flow-meter-instance-table[ieee802-dot1q-psfp-bridge:flow-meter-instance-id='3']",
+        "committed-burst-size",
+    ]);
+    let refusal = refused(&mut talk, &stream(100, 10, "port0", ""));
+    assert_eq!(refusal.part("error-path"), format!("{COMPONENT}{meter}"), "{}", refusal.reply);
+    let refusal = refused(&mut talk, &stream(300, 100, "port0", ""));
+    assert_eq!(refusal.part("error-path"), format!("{COMPONENT}{meter}").rsplit_once('/').unwrap().0);
+    refused(&mut talk, &stream(100, 400, "port7", "")).is(
+        "invalid-value",
+        &format!(
+            "{IDENTITY}/ieee802-dot1cb-stream-identification:out-facing/ieee802-dot1cb-stream-identification:input-port\
+             [.='port7']"
+        ),
+        "stream-identity 1, input-port port7: the switch has no port port7; its ports are port0, port1",
+    );
+    let good = stream(100, 400, "port0", "");
+    talk.ask(&format!("<edit-config><target><candidate/></target><config>{good}</config></edit-config>"));
+
+    // Another one of the same frames, behind it.
+    let second = good.replace("<index>1<", "<index>2<").replace("<handle>5<", "<handle>6<");
+    let second =
+        second.replace("stream-handle>5<", "stream-handle>6<").replace("-id>7", "-id>8").replace("-id>3", "-id>4");
+    let second = second.replace("flow-meter-ref>3", "flow-meter-ref>4");
+    refused(&mut talk, &second).is(
+        "invalid-value",
+        &IDENTITY.replace("'1'", "'2'"),
+        "stream-identity 2: no frame is left for it: the stream `stream5` (handle 5) takes all of them; put it first",
+    );
+}
