@@ -6,9 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use ontick_tsn::model::Entry;
+use ontick_tsn::shaper::Slopes;
 
 /// Ours, at a port's root.
 pub const HANDLE: &str = "a100:";
+/// What a frame takes on the wire beside its octets: preamble, check sequence and gap.
+const STAB: &str = "stab overhead 24 ";
+/// The latest that a frame that waited for credit is started by the kernel's timer without loss to its class.
+pub const TIMER_LATE_NS: u64 = 100_000;
 /// Socket buffers have one of sixteen priorities as far as queueing disciplines care.
 pub const PRIORITIES: usize = 16;
 
@@ -122,9 +127,8 @@ impl Taprio {
     /// What follows `tc qdisc replace dev PORT`.
     pub fn words(&self) -> String {
         let list = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(" ");
-        // What a frame takes on the wire beside its octets: preamble, check sequence and gap.
         let mut words = format!(
-            "stab overhead 24 parent root handle {HANDLE} taprio num_tc {} map {} queues {} base-time {} cycle-time {} {}",
+            "{STAB}parent root handle {HANDLE} taprio num_tc {} map {} queues {} base-time {} cycle-time {} {}",
             self.queues.len(),
             list(&mut self.map.iter().map(u8::to_string)),
             list(&mut self.all_queues().map(|all| format!("{}@{}", all.len(), all.start))),
@@ -160,19 +164,73 @@ pub struct Prio {
     pub bands: u8,
     /// The band of each priority; 0 goes first.
     pub map: [u8; PRIORITIES],
+    /// Frames count with all that they take on the wire, as a shaper needs it.
+    #[serde(default)]
+    pub on_the_wire: bool,
 }
 
 impl Prio {
     /// What follows `tc qdisc replace dev PORT`.
     pub fn words(&self) -> String {
         let map: Vec<String> = self.map.iter().map(u8::to_string).collect();
-        format!("parent root handle {HANDLE} prio bands {} priomap {}", self.bands, map.join(" "))
+        let stab = if self.on_the_wire { STAB } else { "" };
+        format!("{stab}parent root handle {HANDLE} prio bands {} priomap {}", self.bands, map.join(" "))
     }
 
     /// What of an entry of `tc -j qdisc show` is not as wanted; none if all is.
     pub fn differs(&self, qdisc: &Value) -> Option<String> {
         let map: Vec<u64> = qdisc["options"]["priomap"].as_array()?.iter().filter_map(number).collect();
         (!map.iter().copied().eq(self.map.iter().map(|band| u64::from(*band)))).then(|| format!("another map: {map:?}"))
+    }
+}
+
+/// A cbs queueing discipline: the credit-based shaper in software.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cbs {
+    /// In kbit/s.
+    pub idle_kbit: u64,
+    /// In kbit/s; zero or below.
+    pub send_kbit: i64,
+    /// hiCredit in octets.
+    pub hi_credit: u64,
+    /// loCredit in octets; zero or below.
+    pub lo_credit: i64,
+}
+
+impl Cbs {
+    /// In the units of tc: slopes rounded down, so that no class has more than its own, and bounds away from zero. hiCredit
+    /// has what the class gains while the kernel's timer is late on top, which would be lost to it.
+    pub fn of(slopes: &Slopes) -> Self {
+        let gained_bits = (u128::from(slopes.idle) * u128::from(TIMER_LATE_NS)).div_ceil(1_000_000_000) as u64;
+        Self {
+            idle_kbit: slopes.idle / 1_000,
+            send_kbit: slopes.send.div_euclid(1_000),
+            hi_credit: (slopes.hi_credit + gained_bits).div_ceil(8),
+            lo_credit: slopes.lo_credit.div_euclid(8),
+        }
+    }
+
+    /// What follows `cbs`.
+    pub fn words(&self) -> String {
+        let Self { idle_kbit, send_kbit, hi_credit, lo_credit } = self;
+        format!("idleslope {idle_kbit} sendslope {send_kbit} hicredit {hi_credit} locredit {lo_credit} offload 0")
+    }
+
+    /// What of an entry of `tc -j qdisc show` is not as wanted; none if all is.
+    pub fn differs(&self, qdisc: &Value) -> Option<String> {
+        let number = |key: &str| qdisc["options"][key].as_i64();
+        let wanted = [
+            ("idleslope", self.idle_kbit as i64),
+            ("sendslope", self.send_kbit),
+            ("hicredit", self.hi_credit as i64),
+            ("locredit", self.lo_credit),
+            ("offload", 0),
+        ];
+        let (key, _) = wanted.into_iter().find(|(key, value)| number(key) != Some(*value))?;
+        Some(match number(key) {
+            Some(value) => format!("{key} {value}"),
+            None => format!("no {key}"),
+        })
     }
 }
 

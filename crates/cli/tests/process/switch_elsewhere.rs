@@ -35,11 +35,15 @@ cycle = "1ms"
 entries = [{ open = ["control"], for = "200us" }, { open = ["rest"], for = "800us" }]
 "#;
 
-/// Of a program that finds neither a tool nor a port.
 fn plan(more: &[&str]) -> Output {
+    plan_of(FILE, more)
+}
+
+/// Of a program that finds neither a tool nor a port.
+fn plan_of(file: &str, more: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("switch.toml");
-    fs::write(&path, FILE).unwrap();
+    fs::write(&path, file).unwrap();
     let all = [&["switch", "plan", path.to_str().unwrap()], more].concat();
     ontick(&all).env("PATH", folder.path()).env("COLUMNS", "80").output().unwrap()
 }
@@ -124,4 +128,23 @@ fn ip_and_tc_understand_the_commands_for_another_machine() {
     let not: Vec<&str> =
         said.lines().filter(fault).filter(|line| !understood.iter().any(|words| line.contains(words))).collect();
     assert!(not.is_empty(), "{not:?}: {said}");
+}
+
+#[test]
+fn a_shaped_class_has_cbs_there_unless_its_gate_closes_or_its_kernel_is_older() {
+    let slope = "max-sdu = { control = 200 }\nidle-slope = { control = \"20Mbit\" }";
+    let shaped = FILE.replace("max-sdu = { control = 200 }", slope);
+    let refused = |output: Output, status: i32, part: &str| {
+        assert_eq!(output.status.code(), Some(status), "{}", stderr(&output));
+        assert!(stderr(&output).contains(part), "{}", stderr(&output));
+    };
+    refused(plan_of(&shaped, &["--for-another-machine"]), 2, "`control` has an idle slope and a gate that closes");
+    let gates = shaped.find("[port.gates]").unwrap();
+    let kernel = ["--for-another-machine", "--plane", "kernel", "--kernel-version"];
+    let of = |release: &str| plan_of(&shaped[..gates], &[&kernel[..], &[release]].concat());
+    // The largest frame of others is 12336 bits, of which 20 / 1000 are 247, and 20 Mbit/s gain 2000 bits in 100 us.
+    // 242 octets on the wire are 1936 bits, and 1936 x 980 / 1000 of them 1898.
+    let shown = stdout(&of("6.12"));
+    assert!(shown.contains("cbs idleslope 20000 sendslope -980000 hicredit 281 locredit -238 offload 0"), "{shown}");
+    refused(of("4.14"), 2, "cbs (CONFIG_NET_SCH_CBS)");
 }

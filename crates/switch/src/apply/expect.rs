@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::undo::{qdiscs, root_of};
 use super::{Host, Link, Refused, Snapshot, links, openvswitch, undo};
-use crate::qdisc::{HANDLE, Prio, Taprio, TaprioState};
+use crate::qdisc::{Cbs, HANDLE, Prio, Taprio, TaprioState};
 
 /// Something that a step brings about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +84,15 @@ pub enum Expect {
         port: String,
         /// The queueing discipline.
         prio: Prio,
+    },
+    /// The shaper of one of the port's classes.
+    Cbs {
+        /// The port.
+        port: String,
+        /// What it is attached to.
+        parent: String,
+        /// The queueing discipline.
+        cbs: Cbs,
     },
     /// Queueing disciplines of the port's classes.
     Children {
@@ -168,6 +177,7 @@ impl Expect {
             | Expect::Features { port, .. }
             | Expect::Taprio { port, .. }
             | Expect::Prio { port, .. }
+            | Expect::Cbs { port, .. }
             | Expect::Children { port, .. }
             | Expect::OvsPort { port, .. }
             | Expect::Filters { port, .. } => Some(port),
@@ -259,6 +269,14 @@ impl Expect {
                 match root_of(&qdiscs) {
                     Some(root) if is_ours(root, "prio") => prio.differs(root).map(|said| format!("has {said}")),
                     root => Some(another(root, "prio")),
+                }
+            }
+            Expect::Cbs { port, parent, cbs } => {
+                let qdiscs = qdiscs(host, port)?;
+                let there = |qdisc: &&serde_json::Value| qdisc["parent"] == **parent && qdisc["kind"] == "cbs";
+                match qdiscs.iter().find(there) {
+                    Some(shown) => cbs.differs(shown).map(|said| format!("has a cbs with {said} at {parent}")),
+                    None => Some(format!("has no cbs at {parent}")),
                 }
             }
             Expect::Children { port, children } => {

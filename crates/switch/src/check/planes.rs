@@ -103,6 +103,13 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         false if classes > 1 => parts.push("prio"),
         false => {}
     }
+    if port.is_some_and(model::Port::is_shaped) {
+        // Also between taprio and cbs.
+        if !parts.contains(&"prio") {
+            parts.push("prio");
+        }
+        parts.push("cbs");
+    }
     if port.is_some_and(|port| matches!(port.offload, Offload::TxTime { .. })) {
         parts.push("etf");
     }
@@ -129,7 +136,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         reasons.push("ip and tc are needed (package iproute2)".into());
     }
     reasons.extend(switch.into_iter().flat_map(crate::kernel::unfit_entries));
-    reasons.extend(port.and_then(crate::kernel::unshaped).map(str::to_owned));
+    reasons.extend(switch.zip(port).and_then(|(switch, port)| crate::kernel::unshaped(switch, port)));
     reasons.extend(switch.and_then(crate::kernel::unpoliced).map(str::to_owned));
     reasons.extend(open_vswitch(machine, switch));
     let classifier = match classifier(machine, switch) {

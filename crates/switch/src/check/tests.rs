@@ -208,19 +208,17 @@ fn a_window_that_carries_no_frame_of_its_class_is_an_error_on_the_plane_chosen()
 }
 
 #[test]
-fn shaped_classes_are_of_the_user_plane_and_have_their_bounds_printed() {
+fn shaped_classes_take_cbs_or_the_user_plane_and_have_their_bounds_printed() {
     let shaped = |text: &str| text.replace("name = \"eth1\"", "name = \"eth1\"\nidle-slope = { red = \"20Mbit\" }");
     let switch = switch(shaped);
     let interfaces = [port("eth1"), port("eth2")];
     let found = check(machine(Some(&everything)), &interfaces, Some(&switch));
-    let chosen = found.plane.clone().unwrap();
-    assert_eq!(
-        (chosen.plane, chosen.why.as_str()),
-        (
-            Some("user"),
-            "the kernel's does not fit: eth1: idle-slope is kept by the user data plane alone (plane = \"user\")"
-        )
-    );
+    assert_eq!(found.plane.clone().unwrap().plane, Some("kernel"));
+    let no_cbs = |option: &str| everything(option).filter(|_| option != "NET_SCH_CBS");
+    let without = check(machine(Some(&no_cbs)), &interfaces, Some(&switch)).plane.unwrap();
+    assert_eq!(without.plane, Some("user"));
+    assert!(without.why.starts_with("the kernel's does not fit: eth1: "), "{}", without.why);
+    assert!(without.why.contains("cbs") && !without.why.contains("prio"), "{}", without.why);
     let printed = found.findings.iter().find(|finding| finding.id == "eth1 shaper of red").unwrap();
     assert_eq!(printed.observed, "idle slope 20Mbit, send slope -980Mbit, hiCredit 246 bits, loCredit -12090 bits");
     // The file does not say the rate, and the link is slower.

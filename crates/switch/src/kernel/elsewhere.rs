@@ -18,7 +18,7 @@ const FIRST_INDEX: u32 = 1_000;
 /// Offloads that are on wherever a driver has them, and that must be off.
 const OFFLOADS: [&str; 4] = ["rx-gro", "tx-generic-segmentation", "tx-tcp-segmentation", "tx-tcp6-segmentation"];
 /// Parts that are younger than the kernels that are in use, and the release that they came with.
-const SINCE: [(&str, Release); 2] = [("taprio", Release(4, 20)), ("etf", Release(4, 19))];
+const SINCE: [(&str, Release); 3] = [("taprio", Release(4, 20)), ("etf", Release(4, 19)), ("cbs", Release(4, 15))];
 /// taprio with flags, of txtime assistance and full offload.
 const FLAGS_SINCE: Release = Release(5, 4);
 /// taprio with a largest service data unit of each class.
@@ -134,12 +134,13 @@ impl On<'_> {
         let gated = || self.switch.ports.iter().filter(|port| port.gates.is_some());
         let mut all = vec![
             format!(
-                "Linux {} with {}, taprio, prio and the classifier below, as this ontick would test there ({})",
+                "Linux {} with {}, taprio, prio{} and the classifier below, as this ontick would test there ({})",
                 self.release(),
                 match self.switch.bridge {
                     Bridge::Linux => "bridge",
                     Bridge::OpenVswitch(_) => "Open vSwitch running",
                 },
+                if self.switch.ports.iter().any(Port::is_shaped) { ", cbs" } else { "" },
                 known(release.is_some())
             ),
             format!(
@@ -159,7 +160,8 @@ impl On<'_> {
                 None => "a driver other than igb and igc, whose ports prefer the lowest queue (assumed)".into(),
             });
         }
-        let without: Vec<&str> = gated().filter(|port| port.rate.is_none()).map(|port| port.name.as_str()).collect();
+        let by_rate = |port: &&Port| port.rate.is_none() && (port.gates.is_some() || port.is_shaped());
+        let without: Vec<&str> = self.switch.ports.iter().filter(by_rate).map(|port| port.name.as_str()).collect();
         if !without.is_empty() {
             all.push(format!("1 Gb/s on {} (assumed; rate = \"…\" in the file says otherwise)", without.join(", ")));
         }

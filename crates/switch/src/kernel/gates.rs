@@ -1,13 +1,16 @@
 //! The queueing disciplines at a port's way out.
 
+use std::collections::BTreeMap;
+
 use crate::apply::{Act, Expect, Host, Iface, Link, Step, Undo, qdiscs, root_of};
-use crate::qdisc::{HANDLE, Prio, Taprio};
+use crate::qdisc::{Cbs, HANDLE, PRIORITIES, Prio, Taprio};
 use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
 use ontick_tsn::wire::LARGEST_SDU;
 
 use super::priority_map::{First, Lanes};
 use super::probe::{self, Known};
+use super::shaper;
 
 const SECOND: u64 = 1_000_000_000;
 /// A base time that follows from "the next second" leaves at least so long to set everything up. Later than that is no
@@ -99,11 +102,16 @@ pub(super) fn step(
     match &found.port.gates {
         Some(gates) => {
             let taprio = taprio(host, switch, found, gates, lanes, when, notes)?;
-            Ok(Some(with_undo(taprio_step(switch, found, lanes, taprio), iface, was)))
+            let below = Below { switch, shapers: shaper::of(host, switch, found)? };
+            if !below.shapers.is_empty() {
+                missing(&probe::prio(host))?;
+            }
+            Ok(Some(with_undo(taprio_step(&below, found, lanes, taprio), iface, was)))
         }
-        None if switch.classes.len() > 1 => {
+        None if switch.classes.len() > 1 || found.port.is_shaped() => {
             missing(&probe::prio(host))?;
-            Ok(Some(with_undo(prio_step(switch, found, lanes), iface, was)))
+            let below = Below { switch, shapers: shaper::of(host, switch, found)? };
+            Ok(Some(with_undo(prio_step(&below, found, lanes), iface, was)))
         }
         None => Ok(None),
     }
@@ -113,7 +121,7 @@ fn with_undo(step: Step, port: Iface, was: String) -> Step {
     step.undo(Undo::RootQdisc { port, handle: HANDLE.into(), was })
 }
 
-fn missing(known: &Known) -> Result<(), String> {
+pub(super) fn missing(known: &Known) -> Result<(), String> {
     match known {
         Known::Missing { what, why } => Err(format!("{what}, and the user data plane needs nothing of that: {why}")),
         Known::There | Known::Unknown => Ok(()),
@@ -133,6 +141,9 @@ pub(super) fn taprio(
     let counts: Vec<u16> = lanes.lanes.iter().map(|lane| found.port.transmit_queues_of(lane.class)).collect();
     let needed = usize::from(counts.iter().sum::<u16>());
     missing(&probe::taprio(host))?;
+    if let Some(why) = shaper::unshaped(switch, found.port) {
+        return Err(format!("port {name}: {why}"));
+    }
     match found.queues {
         Some(1) => {
             return Err(format!(
@@ -240,27 +251,27 @@ pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
     Act::run(format!("tc qdisc replace dev {port} {}", taprio.words()))
 }
 
-fn taprio_step(switch: &Switch, found: &PortState, lanes: &Lanes, taprio: Taprio) -> Step {
+fn taprio_step(below: &Below, found: &PortState, lanes: &Lanes, taprio: Taprio) -> Step {
     let name = found.name();
     let replace = replace(name, &taprio);
     let mut step = Step::of(name, "gates (taprio)").act(replace.clone());
     let mut children = Vec::new();
     let all = taprio.all_queues();
     for (lane, queue) in lanes.lanes.iter().zip(all).flat_map(|(lane, all)| all.map(move |queue| (lane, queue))) {
-        let (parent, handle) = (parent(queue), format!("{}{:02x}:", &HANDLE[..2], queue + 1));
-        let base = format!("tc qdisc replace dev {name} parent {parent} handle {handle}");
+        let parent = parent(queue);
         match taprio.delay_ns {
             // The port holds frames until their time if it can.
             Some(delay_ns) => {
                 let clock = taprio.clock.as_deref().unwrap_or("TAI");
+                let base = format!("tc qdisc replace dev {name} parent {parent} handle {}", handle(1, queue + 1));
                 let etf = format!("{base} etf clockid CLOCK_{clock} delta {delay_ns} skip_sock_check");
                 let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
                 step = step.act(Act::First { of: vec![words(&format!("{etf} offload")), words(&etf)] });
                 children.push((parent, "etf".to_owned()));
             }
             None => {
-                step = step.act(Act::run(format!("{base} pfifo limit {}", switch.classes[lane.class].limit)));
-                children.push((parent, "pfifo".to_owned()));
+                let disciplines = below.disciplines(lane.class, true);
+                step = attach(step, name, parent, queue + 1, disciplines, &mut children);
             }
         }
     }
@@ -269,12 +280,89 @@ fn taprio_step(switch: &Switch, found: &PortState, lanes: &Lanes, taprio: Taprio
     step.expect(Expect::Taprio { port: name.into(), taprio }).expect(Expect::Children { port: name.into(), children })
 }
 
-/// The place of a transmit queue below taprio.
+/// What classes have below taprio or prio.
+struct Below<'a> {
+    switch: &'a Switch,
+    shapers: BTreeMap<usize, Cbs>,
+}
+
+/// A queueing discipline below another.
+enum Discipline {
+    /// Holds frames, up to so many.
+    Pfifo { limit: u32 },
+    /// Holds them to a rate.
+    Cbs(Cbs),
+    /// Passes them on.
+    Prio,
+}
+
+impl Below<'_> {
+    /// Those of a class, from above.
+    fn disciplines(&self, class: usize, below_taprio: bool) -> Vec<Discipline> {
+        let pfifo = Discipline::Pfifo { limit: self.switch.classes[class].limit };
+        match self.shapers.get(&class) {
+            None => vec![pfifo],
+            // Software taprio looks at a frame before it takes one. For that cbs takes it out of its queue, and then
+            // gives taprio the next, so that the first is held for ever. prio keeps the one that was looked at.
+            Some(cbs) if below_taprio => vec![Discipline::Prio, Discipline::Cbs(*cbs), pfifo],
+            Some(cbs) => vec![Discipline::Cbs(*cbs), pfifo],
+        }
+    }
+}
+
+impl Discipline {
+    fn kind(&self) -> &'static str {
+        match self {
+            Discipline::Pfifo { .. } => "pfifo",
+            Discipline::Cbs(_) => "cbs",
+            Discipline::Prio => "prio",
+        }
+    }
+
+    /// What follows `handle HANDLE`.
+    fn words(&self) -> String {
+        let kind = self.kind();
+        match self {
+            Discipline::Pfifo { limit } => format!("{kind} limit {limit}"),
+            Discipline::Cbs(cbs) => format!("{kind} {}", cbs.words()),
+            Discipline::Prio => format!("{kind} bands 2 priomap{}", " 0".repeat(PRIORITIES)),
+        }
+    }
+}
+
+/// Attaches queueing disciplines to a place of taprio or prio, one below the other.
+fn attach(
+    mut step: Step,
+    port: &str,
+    mut parent: String,
+    number: u16,
+    disciplines: Vec<Discipline>,
+    children: &mut Vec<(String, String)>,
+) -> Step {
+    for (level, discipline) in (1..).zip(disciplines) {
+        let handle = handle(level, number);
+        let words = discipline.words();
+        step = step.act(Act::run(format!("tc qdisc replace dev {port} parent {parent} handle {handle} {words}")));
+        if let Discipline::Cbs(cbs) = discipline {
+            step = step.expect(Expect::Cbs { port: port.into(), parent: parent.clone(), cbs });
+        }
+        let below = format!("{handle}1");
+        children.push((std::mem::replace(&mut parent, below), discipline.kind().to_owned()));
+    }
+    step
+}
+
+/// The handle of a queueing discipline so many levels below the root, for a transmit queue or a band counted from one.
+fn handle(level: u16, number: u16) -> String {
+    format!("{}{level:x}{number:02x}:", &HANDLE[..1])
+}
+
+/// The place of a transmit queue below taprio, or of a band below prio.
 pub(super) fn parent(queue: u16) -> String {
     format!("{HANDLE}{:x}", queue + 1)
 }
 
-fn prio_step(switch: &Switch, found: &PortState, lanes: &Lanes) -> Step {
+fn prio_step(below: &Below, found: &PortState, lanes: &Lanes) -> Step {
     let name = found.name();
     let classes = lanes.lanes.len() as u8;
     // The band that goes first is 0. There are at least two.
@@ -283,18 +371,14 @@ fn prio_step(switch: &Switch, found: &PortState, lanes: &Lanes) -> Step {
         order.sort_by_key(|class| std::cmp::Reverse(lanes.lanes[*class].queue));
         (0..lanes.lanes.len()).map(|class| order.iter().position(|c| *c == class).unwrap_or(0) as u8).collect()
     };
-    let prio = Prio { bands: classes.max(2), map: lanes.map.map(|class| by_class[usize::from(class)]) };
+    let map = lanes.map.map(|class| by_class[usize::from(class)]);
+    let prio = Prio { bands: classes.max(2), map, on_the_wire: !below.shapers.is_empty() };
     let mut step =
         Step::of(name, "strict priority (prio)").act(Act::run(format!("tc qdisc replace dev {name} {}", prio.words())));
     let mut children = Vec::new();
     for (class, lane) in lanes.lanes.iter().enumerate() {
-        let band = by_class[class] + 1;
-        let limit = switch.classes[lane.class].limit;
-        step = step.act(Act::run(format!(
-            "tc qdisc replace dev {name} parent {HANDLE}{band:x} handle {}{band:02x}: pfifo limit {limit}",
-            &HANDLE[..2]
-        )));
-        children.push((format!("{HANDLE}{band:x}"), "pfifo".to_owned()));
+        let band = u16::from(by_class[class]);
+        step = attach(step, name, parent(band), band + 1, below.disciplines(lane.class, false), &mut children);
     }
     step.expect(Expect::Prio { port: name.into(), prio }).expect(Expect::Children { port: name.into(), children })
 }

@@ -6,6 +6,7 @@
 //! | rules of classes | a priority of the frame's socket buffer: tc flower, nft or iptables |
 //! | queue of a class | traffic class and transmit queue of taprio, or band of prio |
 //! | gates | `sched-entry` of taprio |
+//! | idle slope of a class | cbs below its queue |
 
 mod bridge;
 mod classify;
@@ -20,6 +21,7 @@ mod priority_map;
 pub mod probe;
 pub mod reconcile;
 mod reconfigure;
+mod shaper;
 pub mod status;
 mod tally;
 
@@ -35,6 +37,7 @@ pub use metrics::text as metrics;
 pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
 pub use reconcile::{Options, ReconcileEnd};
 pub use reconfigure::{Regated, regate, rejoin};
+pub use shaper::unshaped;
 pub use status::{Status, status};
 pub use tally::Tally;
 
@@ -86,8 +89,6 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
             .push("transparent-clock: bridges of the kernel do not correct PTP's messages (plane = \"user\")".into());
     }
     reasons.extend(unpoliced(switch).map(str::to_owned));
-    let unshaped = |port: &Port| unshaped(port).map(|why| format!("port {}: {why}", port.name));
-    reasons.extend(switch.ports.iter().filter_map(unshaped));
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
     for steps in
         [ready(host, &found), forward(switch, &found, &links), shape(host, switch, &found, now_ns, &mut plan.notes)]
@@ -110,11 +111,6 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         }
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons: once(reasons) }) }
-}
-
-/// Why the kernel's data plane does not hold a port's classes to their idle slopes.
-pub fn unshaped(port: &Port) -> Option<&'static str> {
-    port.is_shaped().then_some("idle-slope is kept by the user data plane alone (plane = \"user\")")
 }
 
 /// Why streams are not policed here.

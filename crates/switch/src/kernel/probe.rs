@@ -52,6 +52,12 @@ pub fn etf(host: &impl Host) -> Known {
     known(tc(host, qdisc), &[], "etf (CONFIG_NET_SCH_ETF)")
 }
 
+/// cbs.
+pub fn cbs(host: &impl Host) -> Known {
+    let qdisc = "qdisc add dev lo root cbs idleslope 1000 sendslope -9000 hicredit 1 locredit -1 offload 0\n";
+    known(tc(host, qdisc), &[], "cbs (CONFIG_NET_SCH_CBS)")
+}
+
 /// prio.
 pub fn prio(host: &impl Host) -> Known {
     known(tc(host, "qdisc add dev lo root prio\n"), &[], "prio (CONFIG_NET_SCH_PRIO)")

@@ -19,7 +19,7 @@ use ontick_tsn::schedule::Schedule;
 use super::clock::{Stepped, Steps};
 use super::status::{LinkState, PortStatus, Status, port_statuses};
 use super::tally::Tally;
-use super::{gates, metrics, reconfigure};
+use super::{gates, metrics, reconfigure, shaper};
 
 /// How often everything is compared, for what no event tells of (nft, sysctl).
 const LOOK: Duration = Duration::from_secs(2);
@@ -395,7 +395,8 @@ impl<'a, H: Host> Keeper<'a, H> {
             return false;
         }
         let cycle_ns = port.gates.as_ref().map_or(0, |gates| gates.cycle_ns);
-        let long = now - since > COUNT.max(Duration::from_nanos(cycle_ns.saturating_mul(3)));
+        let long =
+            now - since > COUNT.max(Duration::from_nanos(cycle_ns.saturating_mul(3))).max(shaper::longest_pause(port));
         if long {
             self.progress.insert(status.name.clone(), (left, now));
         }

@@ -67,7 +67,8 @@ pub struct ClassCount {
     pub queue: u8,
     /// Frames that left.
     pub packets: u64,
-    /// Octets that left, with 24 for each frame's preamble, check sequence and gap where the port has gates.
+    /// Octets that left, with 24 for each frame's preamble, check sequence and gap where the port has gates or
+    /// a shaped class.
     pub bytes: u64,
     /// Frames that found no room, or were too late for their time.
     pub drops: u64,
@@ -161,17 +162,28 @@ fn counts(switch: &Switch, port: &Port, lanes: &Lanes, qdiscs: &[Value]) -> Vec<
         let parents: Vec<String> = queues.map(gates::parent).collect();
         let own = || qdiscs.iter().filter(|qdisc| parents.iter().any(|parent| qdisc["parent"] == **parent));
         own().next()?;
-        let number = |key: &str| own().map(|qdisc| qdisc[key].as_u64().unwrap_or(0)).sum();
+        let of = |qdisc: &Value, key: &str| qdisc[key].as_u64().unwrap_or(0);
+        let number = |key: &str| own().map(|qdisc| of(qdisc, key)).sum();
         Some(ClassCount {
             class: switch.classes[class].name.clone(),
             queue: switch.classes[class].queue,
             packets: number("packets"),
             bytes: number("bytes"),
-            drops: number("drops"),
+            // A shaper does not count what the queue below it has no room for.
+            drops: own().map(|qdisc| of(lowest(qdisc, qdiscs), "drops")).sum(),
             waiting: number("qlen"),
         })
     };
     (0..switch.classes.len()).filter_map(one).collect()
+}
+
+/// The queueing discipline that holds the frames of this one.
+fn lowest<'a>(of: &'a Value, qdiscs: &'a [Value]) -> &'a Value {
+    let child = |qdisc: &&Value| {
+        let parent = qdisc["parent"].as_str().and_then(|parent| parent.split_once(':'));
+        parent.zip(of["handle"].as_str()).is_some_and(|((major, _), handle)| handle.strip_suffix(':') == Some(major))
+    };
+    qdiscs.iter().find(child).map_or(of, |below| lowest(below, qdiscs))
 }
 
 fn interface(host: &impl Host, port: &str) -> Result<InterfaceCount, Refused> {

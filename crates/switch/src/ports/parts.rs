@@ -44,9 +44,10 @@ impl Presence {
 }
 
 /// Names here, options of the configuration, and modules; an option without a module is part of something else.
-const PARTS: [(&str, &str, &str); 17] = [
+const PARTS: [(&str, &str, &str); 18] = [
     ("taprio", "NET_SCH_TAPRIO", "sch_taprio"),
     ("etf", "NET_SCH_ETF", "sch_etf"),
+    ("cbs", "NET_SCH_CBS", "sch_cbs"),
     ("mqprio", "NET_SCH_MQPRIO", "sch_mqprio"),
     ("prio", "NET_SCH_PRIO", "sch_prio"),
     ("clsact", "NET_SCH_INGRESS", "sch_ingress"),
