@@ -27,9 +27,10 @@ impl Nap {
 
     /// Others had the CPU for `had_ns` of a sleep that was to take `slept_ns`.
     pub fn saw(&mut self, slept_ns: u64, had_ns: u64) {
-        if had_ns < LEAST_HAD_NS {
+        // A shorter one that left nothing tells nothing of this length, nor does a longer one that did.
+        if had_ns < LEAST_HAD_NS && slept_ns >= self.ns {
             self.ns = (self.ns * 2).min(LONGEST_NS);
-        } else if slept_ns <= self.ns {
+        } else if had_ns >= LEAST_HAD_NS && slept_ns <= self.ns {
             self.ns = (self.ns - self.ns / SHORTENED).max(SHORTEST_NS);
         }
     }
@@ -58,12 +59,19 @@ mod tests {
     }
 
     #[test]
+    fn sleeps_of_another_length_tell_nothing_of_this_one() {
+        let mut nap = Nap::shortest();
+        nap.saw(SHORTEST_NS - 1, 0);
+        assert_eq!(nap.ns(), SHORTEST_NS);
+        nap.saw(SHORTEST_NS, 0);
+        nap.saw(10 * SHORTEST_NS, 10 * SHORTEST_NS);
+        assert_eq!(nap.ns(), 2 * SHORTEST_NS);
+    }
+
+    #[test]
     fn a_thread_that_is_never_put_aside_sleeps_a_millisecond_at_most() {
         let mut nap = Nap::shortest();
-        (0..100).for_each(|_| nap.saw(10_000, 0));
-        assert_eq!(nap.ns(), LONGEST_NS);
-        // Longer sleeps tell nothing of shorter ones.
-        nap.saw(LONGEST_NS + 1, LONGEST_NS);
+        (0..100).for_each(|_| nap.saw(nap.ns(), 0));
         assert_eq!(nap.ns(), LONGEST_NS);
     }
 }
