@@ -8,8 +8,9 @@ use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Swi
 use ontick_tsn::schedule::{guard_ns, with_guards};
 use ontick_tsn::wire::LARGEST_SDU;
 
+use super::found::PortState;
 use super::priority_map::{First, Lanes};
-use super::probe::{self, Known};
+use super::probe;
 use super::shaper;
 
 const SECOND: u64 = 1_000_000_000;
@@ -20,27 +21,6 @@ const LEAD_NS: u64 = 1_500_000_000;
 const LONGEST_CYCLE_NS: u64 = i32::MAX as u64;
 /// taprio takes no entry that is shorter than a frame of so many octets.
 const SHORTEST_ENTRY: u64 = 60;
-/// What taprio assumes of a port that does not tell its rate.
-const ASSUMED_RATE: u64 = 10_000_000;
-
-/// A port that takes part, as it was found.
-pub(super) struct PortState<'a> {
-    pub port: &'a Port,
-    pub link: &'a Link,
-    pub queues: Option<u32>,
-    pub rate: Option<u64>,
-}
-
-impl PortState<'_> {
-    fn name(&self) -> &str {
-        &self.port.name
-    }
-
-    /// The rate that guard bands are made for.
-    fn rate_for_guards(&self) -> u64 {
-        self.port.rate.or(self.rate).unwrap_or(ASSUMED_RATE)
-    }
-}
 
 /// What base times are found from.
 #[derive(Debug, Clone, Copy)]
@@ -97,19 +77,19 @@ pub(super) fn step(
     when: When,
     notes: &mut Vec<String>,
 ) -> Result<Option<Step>, String> {
-    let was = root_kind(host, found.name())?;
+    let was = root_kind(host, found.port.name.as_str())?;
     let iface = Iface::from(found.link);
     match &found.port.gates {
         Some(gates) => {
             let taprio = taprio(host, switch, found, gates, lanes, when, notes)?;
             let below = Below { switch, shapers: shaper::of(host, switch, found)? };
             if !below.shapers.is_empty() {
-                missing(&probe::prio(host))?;
+                probe::prio(host).required()?;
             }
             Ok(Some(with_undo(taprio_step(&below, found, lanes, taprio), iface, was)))
         }
         None if switch.classes.len() > 1 || found.port.is_shaped() => {
-            missing(&probe::prio(host))?;
+            probe::prio(host).required()?;
             let below = Below { switch, shapers: shaper::of(host, switch, found)? };
             Ok(Some(with_undo(prio_step(&below, found, lanes), iface, was)))
         }
@@ -121,13 +101,6 @@ fn with_undo(step: Step, port: Iface, was: String) -> Step {
     step.undo(Undo::RootQdisc { port, handle: HANDLE.into(), was })
 }
 
-pub(super) fn missing(known: &Known) -> Result<(), String> {
-    match known {
-        Known::Missing { what, why } => Err(format!("{what}, and the user data plane needs nothing of that: {why}")),
-        Known::There | Known::Unknown => Ok(()),
-    }
-}
-
 pub(super) fn taprio(
     host: &impl Host,
     switch: &Switch,
@@ -137,10 +110,10 @@ pub(super) fn taprio(
     when: When,
     notes: &mut Vec<String>,
 ) -> Result<Taprio, String> {
-    let (name, classes) = (found.name(), lanes.lanes.len());
+    let (name, classes) = (found.port.name.as_str(), lanes.lanes.len());
     let counts: Vec<u16> = lanes.lanes.iter().map(|lane| found.port.transmit_queues_of(lane.class)).collect();
     let needed = usize::from(counts.iter().sum::<u16>());
-    missing(&probe::taprio(host))?;
+    probe::taprio(host).required()?;
     if let Some(why) = shaper::unshaped(switch, found.port) {
         return Err(format!("port {name}: {why}"));
     }
@@ -184,7 +157,7 @@ pub(super) fn taprio(
         Offload::Full => (2, None),
     };
     if flags == 1 {
-        missing(&probe::etf(host))?;
+        probe::etf(host).required()?;
     }
     let kernels_clock = match switch.clock {
         ontick_tsn::model::Clock::Monotonic => "MONOTONIC",
@@ -216,12 +189,12 @@ fn guarded(switch: &Switch, found: &PortState, gates: &Gates, lanes: &Lanes) -> 
         Guard::None => gates.entries.clone(),
         _ => with_guards(&gates.entries, &guards),
     };
-    let shortest_ns = SHORTEST_ENTRY * 8 * SECOND / found.rate.unwrap_or(ASSUMED_RATE);
+    let shortest_ns = SHORTEST_ENTRY * 8 * SECOND / found.assumed_rate();
     if let Some(short) = entries.iter().find(|entry| entry.for_ns < shortest_ns) {
         return Err(format!(
             "port {}: {} an entry of {} ns, and the kernel takes none shorter than its shortest frame ({shortest_ns} ns \
              at this rate): make the window longer{}",
-            found.name(),
+            found.port.name.as_str(),
             if gates.guard == Guard::None { "there is" } else { "the guard bands leave" },
             short.for_ns,
             if gates.guard == Guard::None { "" } else { " or the guard longer" },
@@ -239,7 +212,7 @@ fn max_sdu(host: &impl Host, found: &PortState, lanes: &Lanes, notes: &mut Vec<S
     if !probe::tc_knows_max_sdu(host) {
         notes.push(format!(
             "port {}: this tc(8) does not know max-sdu (iproute2 6.2 does), so longer frames of a class are not dropped",
-            found.name()
+            found.port.name.as_str()
         ));
         return Vec::new();
     }
@@ -252,7 +225,7 @@ pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
 }
 
 fn taprio_step(below: &Below, found: &PortState, lanes: &Lanes, taprio: Taprio) -> Step {
-    let name = found.name();
+    let name = found.port.name.as_str();
     let replace = replace(name, &taprio);
     let mut step = Step::of(name, "gates (taprio)").act(replace.clone());
     let mut children = Vec::new();
@@ -363,7 +336,7 @@ pub(super) fn parent(queue: u16) -> String {
 }
 
 fn prio_step(below: &Below, found: &PortState, lanes: &Lanes) -> Step {
-    let name = found.name();
+    let name = found.port.name.as_str();
     let classes = lanes.lanes.len() as u8;
     // The band that goes first is 0. There are at least two.
     let by_class: Vec<u8> = {

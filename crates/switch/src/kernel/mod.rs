@@ -12,6 +12,7 @@ mod bridge;
 mod classify;
 mod clock;
 mod elsewhere;
+mod found;
 mod gates;
 #[cfg(test)]
 mod groups_test;
@@ -43,7 +44,7 @@ pub use tally::Tally;
 
 pub use bridge::unfit as unfit_entries;
 use classify::ClassifierInput;
-use gates::PortState;
+use found::PortState;
 
 /// The kernel cannot do this, or ontick could not restore what there is now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -19,6 +19,16 @@ pub enum Known {
     Unknown,
 }
 
+impl Known {
+    /// Why the kernel's data plane cannot be had, if that is known.
+    pub(super) fn required(&self) -> Result<(), String> {
+        match self {
+            Self::Missing { what, why } => Err(format!("{what}, and the user data plane needs nothing of that: {why}")),
+            Self::There | Self::Unknown => Ok(()),
+        }
+    }
+}
+
 /// tc-flower(8) with `skbedit` at a port's way out.
 pub fn flower(host: &impl Host) -> Known {
     let filter = "filter add dev lo egress pref 1 protocol ip flower ip_proto udp action skbedit priority 0:1";

@@ -5,7 +5,8 @@ use crate::features;
 use ontick_tsn::model::{Bridge, Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, ClassifierInput};
-use super::gates::{self, PortState};
+use super::found::PortState;
+use super::gates;
 use super::priority_map::{First, Lanes};
 use super::{CannotPlan, bridge, join, lanes_of};
 

@@ -9,7 +9,7 @@ use ontick_tsn::shaper::{Slopes, shaped, unfit};
 use ontick_tsn::wire;
 use ontick_units::show_bit_rate;
 
-use super::gates::{PortState, missing};
+use super::found::PortState;
 use super::probe;
 use crate::apply::Host;
 use crate::qdisc::Cbs;
@@ -20,7 +20,7 @@ pub(super) fn of(host: &impl Host, switch: &Switch, found: &PortState) -> Result
     if !port.is_shaped() {
         return Ok(BTreeMap::new());
     }
-    missing(&probe::cbs(host))?;
+    probe::cbs(host).required()?;
     // It divides by the rate that the port reports, whatever the file says.
     let Some(rate) = found.rate.or(port.rate) else {
         return Err(format!(
