@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::apply::{Act, Expect, Host, Iface, Link, Step, Undo, qdiscs, root_of};
+use crate::apply::{Act, Expect, Host, Iface, Step, Undo, qdiscs, root_of};
 use crate::qdisc::{Cbs, HANDLE, PRIORITIES, Prio, Taprio};
 use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
