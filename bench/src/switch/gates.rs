@@ -32,7 +32,7 @@ pub fn measure(job: &Job, turns: u32, seconds: u64) -> Result<Figures, String> {
     let turn = |_| {
         let printed = child::run_whether_met(&command(job, seconds))?.stdout;
         let run = store::parse(&printed).map_err(|e| format!("ontick's result: {e}"))?;
-        let trial = run.switch.as_ref().and_then(|switch| switch.gated()).ok_or("ontick's result has no gates")?;
+        let trial = run.switch.as_ref().and_then(|switch| switch.judged()).ok_or("ontick's result has no gates")?;
         Ok(trial.clone())
     };
     Ok(Figures { trials: (0..turns).map(turn).collect::<Result<_, String>>()? })

@@ -54,7 +54,7 @@ pub fn measure(ontick: &Path, flaps: u64) -> Result<Figures, String> {
     for ((name, ..), words) in CASES.iter().zip(&commands) {
         println!("    kernel's data plane, {name}");
         let run = store::parse(&child::run_whether_met(words)?.stdout).map_err(|e| format!("ontick's result: {e}"))?;
-        let trial = run.switch.as_ref().and_then(|switch| switch.gated()).ok_or("ontick's result has no gates")?;
+        let trial = run.switch.as_ref().and_then(|switch| switch.judged()).ok_or("ontick's result has no gates")?;
         trials.push((*name, trial.clone()));
     }
     println!("    kernel's data plane, {flaps} link events, virtual time");

@@ -1,11 +1,13 @@
 //! A time-aware switch under test: what was sent through it, and when it arrived.
 
 pub mod load;
+mod shaped;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Histogram;
+pub use shaped::Shaped;
 
 /// A switch that frames were sent through. Times are nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,9 +57,10 @@ impl Switching {
         classes.into_iter().try_for_each(|class| times(class).map_err(|e| format!("class \"{}\": {e}", class.name)))
     }
 
-    /// The trial that the gates are judged by.
-    pub fn gated(&self) -> Option<&Trial> {
-        self.trials.iter().find(|trial| trial.gates)
+    /// The trial that the switch is judged by: the one with gates, else one with shaped classes.
+    pub fn judged(&self) -> Option<&Trial> {
+        let gated = self.trials.iter().find(|trial| trial.gates);
+        gated.or_else(|| self.trials.iter().find(|trial| trial.is_shaped()))
     }
 }
 
@@ -65,7 +68,7 @@ impl Switching {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trial {
-    /// `gates on`, `gates off`.
+    /// `gates on`, `gates off`; of a port without gates `shaped`, `not shaped`.
     pub name: String,
     /// Whether gates were in force. Without them, frames are still held against the same windows.
     pub gates: bool,
@@ -88,6 +91,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// Whether some class has a credit-based shaper.
+    pub fn is_shaped(&self) -> bool {
+        self.classes.iter().any(|class| class.shaped.is_some())
+    }
+
     /// Sum of something over all classes.
     pub fn sum(&self, of: impl Fn(&Class) -> u64) -> u64 {
         self.classes.iter().map(of).fold(0, u64::saturating_add)
@@ -122,6 +130,9 @@ pub struct Class {
     pub offered: Option<u64>,
     /// Beginning and length of its windows within the cycle.
     pub windows: Vec<(u64, u64)>,
+    /// Its credit-based shaper, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaped: Option<Shaped>,
     /// Frames that the sending port took.
     pub sent: u64,
     /// Frames that it did not take; they are not among those sent.
@@ -213,9 +224,13 @@ mod tests {
     fn the_trial_with_gates_is_the_one_that_is_judged() {
         let trial = |name: &str, gates| Trial { name: name.into(), gates, ..Trial::default() };
         let mut switching = Switching { trials: vec![trial("gates off", false)], ..Switching::default() };
-        assert_eq!(switching.gated(), None);
+        assert_eq!(switching.judged(), None);
+        let mut shaped = trial("shaped", false);
+        shaped.classes.push(Class { shaped: Some(Shaped::default()), ..Class::default() });
+        switching.trials.push(shaped);
+        assert_eq!(switching.judged().unwrap().name, "shaped");
         switching.trials.extend([trial("gates on", true), trial("again", true)]);
-        assert_eq!(switching.gated().unwrap().name, "gates on");
+        assert_eq!(switching.judged().unwrap().name, "gates on");
     }
 
     #[test]

@@ -10,9 +10,16 @@ use crate::number::{count, counted, decimals_needed, percent_down, plain};
 pub(crate) fn lines(switch: &Switching) -> Vec<Line> {
     let mut lines = vec![Line { label: "switch", parts: vec![switch.about.clone()] }];
     let Some(trial) = switch.trials.first() else { return lines };
-    let gates: Vec<String> = trial.classes.iter().map(gate).collect();
-    let cycle = format!("cycle {}: {}", exact(switch.cycle_ns), gates.join(", "));
-    lines.push(Line { label: "gates", parts: vec![cycle, format!("clock {}", switch.clock)] });
+    let always = |class: &Class| class.windows.iter().any(|window| window.1 >= switch.cycle_ns);
+    if !trial.classes.iter().all(always) {
+        let gates: Vec<String> = trial.classes.iter().map(gate).collect();
+        let cycle = format!("cycle {}: {}", exact(switch.cycle_ns), gates.join(", "));
+        lines.push(Line { label: "gates", parts: vec![cycle, format!("clock {}", switch.clock)] });
+    }
+    let slopes: Vec<String> = trial.classes.iter().filter_map(slope).collect();
+    if !slopes.is_empty() {
+        lines.push(Line { label: "shapers", parts: vec![format!("idle slopes {}", slopes.join(", "))] });
+    }
     let classes = counted(trial.classes.len() as u64, "flow");
     let way = format!("{classes} from {} to {} at {}", switch.from, switch.to, bits(switch.rate));
     let stamped = format!("stamped by the {}", if switch.stamps == "hardware" { "port" } else { "kernel" });
@@ -24,6 +31,11 @@ pub(crate) fn lines(switch: &Switching) -> Vec<Line> {
 fn gate(class: &Class) -> String {
     let open_ns: u64 = class.windows.iter().map(|window| window.1).fold(0, u64::saturating_add);
     if open_ns == 0 { format!("{} never", class.name) } else { format!("{} {}", class.name, plain(open_ns)) }
+}
+
+/// `audio 20 Mb/s`
+fn slope(class: &Class) -> Option<String> {
+    class.shaped.as_ref().map(|shaped| format!("{} {}", class.name, bits(shaped.idle_slope)))
 }
 
 fn sizes(trial: &Trial) -> String {
@@ -44,7 +56,7 @@ fn bits(rate: u64) -> String {
 
 /// What it means, in a few sentences.
 pub(crate) fn verdict(switch: &Switching) -> String {
-    let load = switch.gated().or(switch.trials.first()).and_then(load).unwrap_or_default();
+    let load = switch.judged().or(switch.trials.first()).and_then(load).unwrap_or_default();
     load + &found(switch)
 }
 
@@ -78,7 +90,11 @@ fn load(trial: &Trial) -> Option<String> {
 
 fn found(switch: &Switching) -> String {
     let arrived = |trial: &&Trial| trial.sum(|class| class.judged) > 0;
-    let Some(trial) = switch.gated().filter(arrived).or_else(|| switch.trials.iter().find(arrived)) else {
+    let ungated = |trial: &&Trial| !trial.gates && trial.is_shaped() && trial.sum(|class| class.received) > 0;
+    if let Some(trial) = switch.judged().filter(ungated) {
+        return shaped(trial).unwrap_or_default() + &uncounted(trial);
+    }
+    let Some(trial) = switch.judged().filter(arrived).or_else(|| switch.trials.iter().find(arrived)) else {
         return "No frame arrived, so the gates cannot be judged.".into();
     };
     let (outside, judged) = (trial.sum(|class| class.outside), trial.sum(|class| class.judged));
@@ -99,16 +115,43 @@ fn found(switch: &Switching) -> String {
             counted(judged, "frame")
         ),
     };
-    text.push_str(&match trial.unaccounted() {
-        0 => " Every lost frame was counted.".to_string(),
-        missing if missing > 0 => format!(" {} lost without being counted.", was(missing as u64)),
-        more => format!(" {} counted as lost than were.", was(more.unsigned_abs()).replace("frame", "more frame")),
-    });
+    if let Some(sentence) = shaped(trial).filter(|_| trial.gates) {
+        text.push(' ');
+        text.push_str(&sentence);
+    }
+    text.push_str(&uncounted(trial));
     if let Some(open) = switch.trials.iter().find(|other| trial.gates && !other.gates && arrived(other)) {
         let [outside, judged] = [open.sum(|class| class.outside), open.sum(|class| class.judged)];
         text.push_str(&format!(" With the gates off, {} were outside.", share(outside, judged)));
     }
     text
+}
+
+fn uncounted(trial: &Trial) -> String {
+    match trial.unaccounted() {
+        0 => " Every lost frame was counted.".to_string(),
+        missing if missing > 0 => format!(" {} lost without being counted.", was(missing as u64)),
+        more => format!(" {} counted as lost than were.", was(more.unsigned_abs()).replace("frame", "more frame")),
+    }
+}
+
+/// Whether shaped classes kept to their idle slopes.
+fn shaped(trial: &Trial) -> Option<String> {
+    let shaped: Vec<&Class> = trial.classes.iter().filter(|class| class.shaped.is_some()).collect();
+    let name = match shaped[..] {
+        [] => return None,
+        [class] => class.name.clone(),
+        _ => "Shaped classes".into(),
+    };
+    let of = |figure: fn(&Class) -> u64| shaped.iter().map(|class| figure(class)).fold(0, u64::saturating_add);
+    let beyond = of(|class| class.shaped.as_ref().map_or(0, |shaped| shaped.beyond));
+    let (own, received) = (if shaped.len() == 1 { "its idle slope" } else { "their idle slopes" }, of(|c| c.received));
+    Some(match beyond {
+        0 => format!("{name} kept to {own}."),
+        _ => {
+            format!("{name} did not keep to {own}: {} of {} came too early.", count(beyond), counted(received, "frame"))
+        }
+    })
 }
 
 fn was(n: u64) -> String {
@@ -130,7 +173,8 @@ pub(crate) fn remarks(trial: &Trial) -> Vec<String> {
     let lost = |lost: &ontick_record::switching::Lost| {
         format!("{} lost and counted: {}", counted(lost.frames, "frame"), lost.place)
     };
-    let mut all: Vec<String> = trial.classes.iter().filter_map(drops).collect();
+    let mut all: Vec<String> = trial.classes.iter().filter_map(kept).collect();
+    all.extend(trial.classes.iter().filter_map(drops));
     all.extend(trial.elsewhere.iter().map(lost));
     let ends = trial.sum(|class| class.ends_outside);
     if ends > 0 && trial.gates {
@@ -153,6 +197,23 @@ pub(crate) fn side(violation: &Violation) -> &'static str {
         (true, false) => "after closing",
         (false, _) => "before opening",
     }
+}
+
+/// How a class kept to its idle slope.
+fn kept(class: &Class) -> Option<String> {
+    let shaped = class.shaped.as_ref().filter(|_| class.received > 0)?;
+    let beyond = match shaped.beyond {
+        0 => String::new(),
+        beyond => format!(", {} beyond it", counted(beyond, "frame")),
+    };
+    Some(format!(
+        "{}: {:.3} Mb/s of an idle slope of {}; largest burst {} bits of {} allowed{beyond}",
+        class.name,
+        shaped.observed_rate as f64 / 1e6,
+        bits(shaped.idle_slope),
+        count(shaped.observed_burst_bits),
+        count(shaped.burst_bits)
+    ))
 }
 
 /// Why frames of a class were dropped.
@@ -183,7 +244,7 @@ fn causes(trial: &Trial) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ontick_record::switching::{Stall, Violation};
+    use ontick_record::switching::{Shaped, Stall, Violation};
 
     fn switch(outside: u64) -> Switching {
         let class = Class {
@@ -235,6 +296,32 @@ mod tests {
             "Without gates, 25.0 % of 1 000 000 frames arrived outside the windows. 2 frames were lost without being counted."
         );
         assert_eq!(verdict(&Switching::default()), "No frame arrived, so the gates cannot be judged.");
+    }
+
+    #[test]
+    fn a_shaped_class_has_its_rate_and_its_burst() {
+        let mut all = switch(0);
+        let trial = &mut all.trials[0];
+        (trial.gates, trial.classes[0].judged) = (false, 0);
+        let shaped = Shaped {
+            idle_slope: 20_000_000,
+            burst_bits: 12_600,
+            observed_burst_bits: 12_500,
+            beyond: 0,
+            observed_rate: 19_994_000,
+        };
+        trial.classes[0].shaped = Some(shaped);
+        assert_eq!(found(&all), "blue kept to its idle slope. Every lost frame was counted.");
+        let remark = "blue: 19.994 Mb/s of an idle slope of 20 Mb/s; largest burst 12 500 bits of 12 600 allowed";
+        assert_eq!(remarks(&all.trials[0]), [remark]);
+        all.trials[0].classes[0].shaped.as_mut().unwrap().beyond = 3;
+        assert!(found(&all).starts_with("blue did not keep to its idle slope: 3 of 1 000 000 frames came too early."));
+        assert!(remarks(&all.trials[0])[0].ends_with(", 3 frames beyond it"));
+        // With gates both are said.
+        all.trials[0].gates = true;
+        all.trials[0].classes[0].judged = 1_000_000;
+        let both = "All 1 000 000 frames arrived within their windows, 1us of tolerance included. blue did not keep";
+        assert!(found(&all).starts_with(both), "{}", found(&all));
     }
 
     #[test]

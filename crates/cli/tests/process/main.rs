@@ -102,6 +102,7 @@ mod switch_path;
 mod switch_plan;
 mod switch_ports;
 mod switch_proof;
+mod switch_proof_shaped;
 mod switch_redundancy;
 mod switch_streams;
 mod switch_tables;

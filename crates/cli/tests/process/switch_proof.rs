@@ -297,7 +297,7 @@ fn what_cannot_be_tried_is_said_in_a_sentence() {
         (&["demo", "--svg", "/no/such/folder/a.svg"], "/no/such/folder"),
         (&["verify", "/no/such/file"], "/no/such/file"),
         (&["verify", path, "--to", "nowhere"], "there is no port nowhere (its ports: left, right)"),
-        (&["verify", path, "--to", "left", "--from", "right"], "port left has no gates"),
+        (&["verify", path, "--to", "left", "--from", "right"], "port left has neither gates nor an idle-slope"),
         (&["verify", path, "--from", "right"], "same port"),
         (&["verify", path, "--send", "lo"], "--receive"),
         (&["verify", path, "--send", "nothing0", "--receive", "nothing1"], "nothing0"),

@@ -67,9 +67,11 @@ impl FrameRequirement {
         }
     }
 
-    /// Judges the trial with gates.
+    /// Judges the trial with gates or shaped classes.
     pub(super) fn judge(&self, switching: &Switching) -> Judged {
-        let Some(trial) = switching.gated() else { return self.unproven("no gates were in force".into()) };
+        let Some(trial) = switching.judged() else {
+            return self.unproven("neither gates nor shapers were in force".into());
+        };
         let sum = |frames: Frames| match frames {
             Frames::Sent => trial.sum(|class| class.sent),
             Frames::Delivered => trial.sum(|class| class.received),
@@ -79,7 +81,11 @@ impl FrameRequirement {
         if let Limit::Count(limit) = self.limit {
             let count = sum(self.frames);
             let met = self.compare.holds(count, limit);
-            return self.judged(&format!("{count} of {}", self.whole(sum(Frames::Sent))), String::new(), met);
+            return self.judged(
+                &format!("{count} of {}", self.whole(sum(Frames::Sent), trial.is_shaped())),
+                String::new(),
+                met,
+            );
         }
         let shares = match self.frames {
             Frames::Sent => trial.sent_of_asked(),
@@ -107,17 +113,25 @@ impl FrameRequirement {
             None => self.unproven("nothing was sent that could arrive".into()),
             Some(share) => {
                 let met = self.holds(&share);
-                let seen = format!("{} of {} ({} %)", share.part, self.whole(share.whole), in_percent(&share));
+                let seen = format!(
+                    "{} of {} ({} %)",
+                    share.part,
+                    self.whole(share.whole, trial.is_shaped()),
+                    in_percent(&share)
+                );
                 self.judged(&seen, share.of, met)
             }
         }
     }
 
     /// What a share is of.
-    fn whole(&self, frames: u64) -> String {
+    fn whole(&self, frames: u64, shaped: bool) -> String {
         match self.frames {
             Frames::Sent => format!("{frames} asked for"),
-            Frames::Delivered => format!("{frames} that were sent and that the windows carry"),
+            Frames::Delivered => format!(
+                "{frames} that were sent and that {} carry",
+                if shaped { "windows and idle slopes" } else { "the windows" }
+            ),
             Frames::Dropped | Frames::Lost => format!("{frames} sent"),
         }
     }

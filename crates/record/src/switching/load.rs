@@ -1,7 +1,7 @@
 //! What load a switch was under and how much of it came out: sent of what was asked for, delivered of what the windows
 //! carry.
 
-use super::{Class, Switching, Trial};
+use super::{Class, Shaped, Switching, Trial};
 
 /// Bits of preamble, start delimiter and gap around each frame on the link.
 const AROUND: u64 = 20;
@@ -44,15 +44,18 @@ impl Trial {
 }
 
 impl Switching {
-    /// Frames that arrived, of those that had to: all that were sent, but not more than their windows carry. Classes whose
-    /// windows overlap share them, and are one.
+    /// Frames that arrived, of those that had to: all that were sent, but not more than their windows carry, and of a shaped
+    /// class not more than its idle slope. Classes whose windows overlap share them, and are one.
     pub fn delivered_of_carried(&self, trial: &Trial) -> Vec<Share> {
         let cycles = trial.duration_ns.checked_div(self.cycle_ns).unwrap_or(0);
         let of_group = |group: &Vec<&Class>| {
             let frame_ns = group.iter().map(|class| self.frame_ns(class)).max().unwrap_or(1);
             let windows = group.iter().flat_map(|class| class.windows.iter().copied()).collect();
             let carried = |windows: Vec<(u64, u64)>| self.per_cycle(windows, frame_ns).saturating_mul(cycles);
-            let alone = |class: &&Class| class.sent.min(carried(class.windows.clone()));
+            let alone = |class: &&Class| {
+                let sloped = |shaped: &Shaped| shaped.carries(wire_bits(class), trial.duration_ns);
+                class.sent.min(carried(class.windows.clone())).min(class.shaped.as_ref().map_or(u64::MAX, sloped))
+            };
             let together = group.iter().map(alone).fold(0, u64::saturating_add);
             let names: Vec<&str> = group.iter().map(|class| class.name.as_str()).collect();
             Share {
@@ -66,8 +69,8 @@ impl Switching {
 
     /// How long a frame takes on the link, with what is around it.
     fn frame_ns(&self, class: &Class) -> u64 {
-        let bits = (u64::from(class.octets) + AROUND) * 8;
-        (u128::from(bits) * 1_000_000_000 / u128::from(self.rate.max(1))).clamp(1, u128::from(u64::MAX)) as u64
+        (u128::from(wire_bits(class)) * 1_000_000_000 / u128::from(self.rate.max(1))).clamp(1, u128::from(u64::MAX))
+            as u64
     }
 
     /// Whole frames that fit into the windows of a cycle, which may overlap.
@@ -84,6 +87,11 @@ impl Switching {
         let fit = |(from_ns, until_ns): &(u64, u64)| (until_ns - from_ns).saturating_sub(self.closed_ns) / frame_ns;
         joined.iter().map(fit).fold(0, u64::saturating_add)
     }
+}
+
+/// Bits of a frame on the link, with what is around it.
+fn wire_bits(class: &Class) -> u64 {
+    (u64::from(class.octets) + AROUND) * 8
 }
 
 /// Classes with a window in common are together, also by way of a third one.
@@ -150,6 +158,17 @@ mod tests {
         // One that sends nothing lends its own windows to nobody.
         let all = of(vec![class("b", &[(0, 500_000)], 0, 0), class("c", &[(0, 100_000)], 90_000, 8_000)]);
         assert_eq!(delivered(&all), [("b and c".into(), 8_000, 8_000)]);
+    }
+
+    /// Frames of 12 304 bits: 20 Mbit/s are 1 625 of them in a second.
+    #[test]
+    fn no_more_has_to_arrive_than_the_idle_slope_carries() {
+        let shaped = Some(Shaped { idle_slope: 20_000_000, ..Shaped::default() });
+        let audio = Class { shaped, ..class("audio", &[(0, 1_000_000)], 5_000, 1_620) };
+        assert_eq!(delivered(&of(vec![audio.clone()])), [("audio".into(), 1_620, 1_625)]);
+        // Another one has what it leaves.
+        let rest = class("rest", &[(0, 1_000_000)], 90_000, 79_000);
+        assert_eq!(delivered(&of(vec![audio, rest])), [("audio and rest".into(), 80_620, 81_000)]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::typeset::{self, count, time};
 
 /// The figures that decide.
 pub(super) fn cards(body: &mut Markup, switch: &Switching) {
-    let Some(trial) = switch.gated().or(switch.trials.first()) else { return };
+    let Some(trial) = switch.judged().or(switch.trials.first()) else { return };
     let first = trial.classes.iter().fold(Histogram::default(), |mut all, class| {
         all.merge(&class.first);
         all
@@ -20,12 +20,18 @@ pub(super) fn cards(body: &mut Markup, switch: &Switching) {
     let shown = |ns: Option<u64>| ns.map_or_else(|| "—".into(), time);
     let open = switch.trials.iter().find(|other| trial.gates && !other.gates);
     let outside = |trial: &Trial| count(trial.sum(|class| class.outside));
-    let cards = [
-        ("frames outside their window", outside(trial), open.map(|open| format!("gates off {}", outside(open)))),
-        ("first frame after opening, 99 %", shown(first.quantile(0.99)), None),
-        ("lost uncounted", typeset::number(&trial.unaccounted().to_string()), None),
-        ("delay, 99 %, worst class", shown(delay), None),
-    ];
+    let mut cards = Vec::new();
+    if trial.gates || !trial.is_shaped() {
+        let other = open.map(|open| format!("gates off {}", outside(open)));
+        cards.push(("frames outside their window", outside(trial), other));
+        cards.push(("first frame after opening, 99 %", shown(first.quantile(0.99)), None));
+    }
+    if trial.is_shaped() {
+        let beyond = trial.sum(|class| class.shaped.as_ref().map_or(0, |shaped| shaped.beyond));
+        cards.push(("frames beyond their idle slope", count(beyond), None));
+    }
+    cards.push(("lost uncounted", typeset::number(&trial.unaccounted().to_string()), None));
+    cards.push(("delay, 99 %, worst class", shown(delay), None));
     body.open("dl", &[("class", &"cards")]);
     for (name, figure, other) in cards {
         body.open("div", &[("class", &"card")]).leaf("dt", &[], name).leaf("dd", &[("class", &"figure")], &figure);

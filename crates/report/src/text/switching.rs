@@ -36,7 +36,11 @@ fn frames(trial: &Trial, style: &Style) -> String {
     let longest = trial.classes.iter().map(|class| printable(&class.name).chars().count()).max().unwrap_or(0);
     let label = if wide { (longest + 1).clamp(*LABEL.start(), *LABEL.end()) } else { *LABEL.start() };
     let mut text = format!("{:<w$}{:>COUNT$}{:>COUNT$}", printable(&trial.name), "sent", "received", w = label + 2);
-    text.push_str(&format!("{:>FEW$}{:>FEW$}", "dropped", "outside"));
+    text.push_str(&format!(
+        "{:>FEW$}{:>FEW$}",
+        "dropped",
+        if is_judged_by_slope(trial) { "beyond" } else { "outside" }
+    ));
     if wide && trial.gates {
         text.push_str(&format!("  {:>TIME$}{:>TIME$}{:>TIME$}", "first p50", "p99", "max"));
     }
@@ -48,6 +52,11 @@ fn frames(trial: &Trial, style: &Style) -> String {
         text.push_str(&hanging("    ", "", &printable(&remark), style.width));
     }
     text
+}
+
+/// Whether there are idle slopes to keep to, and no windows.
+fn is_judged_by_slope(trial: &Trial) -> bool {
+    trial.is_shaped() && !trial.gates && trial.sum(|class| class.judged) == 0
 }
 
 /// A name as the first column of a row; one that is too long is on a line of its own, as no name is cut.
@@ -64,8 +73,12 @@ fn row(class: &Class, trial: &Trial, label: usize, style: &Style) -> String {
     let mut text = named(&class.name, label);
     text.push_str(&format!("{:>COUNT$}{:>COUNT$}", count(class.sent), count(class.received)));
     text.push_str(&format!("{:>FEW$}", count(class.dropped)));
-    let outside = format!("{:>FEW$}", count(class.outside));
-    text.push_str(&if trial.gates && class.outside > 0 { paint.notice(&outside) } else { outside });
+    let wrong = match &class.shaped {
+        _ if !is_judged_by_slope(trial) => class.outside,
+        shaped => shaped.as_ref().map_or(0, |shaped| shaped.beyond),
+    };
+    let shown = format!("{:>FEW$}", count(wrong));
+    text.push_str(&if (trial.gates || trial.is_shaped()) && wrong > 0 { paint.notice(&shown) } else { shown });
     if wide && trial.gates {
         let first = [class.first.quantile(0.5), class.first.quantile(0.99), class.first.max_ns].map(latency);
         text.push_str(&format!("  {:>9}{:>TIME$}{:>TIME$}", first[0], first[1], first[2]));
@@ -103,7 +116,7 @@ fn times(switch: &Switching, style: &Style) -> String {
 /// Frames outside their window, those beyond one edge of a gate together, in the order of time; nothing where there were
 /// none.
 pub fn violations(run: &Run, style: &Style) -> String {
-    let Some(trial) = run.switch.as_ref().and_then(Switching::gated) else { return String::new() };
+    let Some(trial) = run.switch.as_ref().and_then(Switching::judged) else { return String::new() };
     let mut text = String::new();
     for violation in &trial.violations {
         let when = side(violation);

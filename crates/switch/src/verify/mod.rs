@@ -11,6 +11,7 @@ pub mod offered;
 pub mod proof;
 pub mod receiver;
 pub mod sender;
+mod shaping;
 pub mod source_004_test;
 pub mod testbed;
 pub mod trial;

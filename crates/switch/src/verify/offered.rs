@@ -19,38 +19,67 @@ pub enum OfferedLoad {
 }
 
 impl OfferedLoad {
-    /// The rate of each flow. Classes that are open at the same time share the link evenly.
-    pub fn rates(self, flows: &[Flow], schedule: &Schedule, link: u64) -> Vec<Rate> {
+    /// The rate of each flow; `slopes` has the idle slope of those whose class is shaped. The other classes that are open at
+    /// the same time share evenly what those leave.
+    pub fn rates(self, flows: &[Flow], slopes: &[Option<u64>], schedule: &Schedule, link: u64) -> Vec<Rate> {
         let share = match self {
             OfferedLoad::All => return vec![Rate::Saturating; flows.len()],
             OfferedLoad::PerSecond(frames) => return vec![Rate::PerSecond(frames); flows.len()],
             OfferedLoad::Share(share) => share,
         };
-        let of = |flow: &Flow| {
-            let frame_ns = wire::wire_time_ns(flow.octets(), link);
-            let per_cycle = share * own_ns(flow, flows, schedule) / frame_ns as f64;
-            let frames = per_cycle * 1e9 / schedule.cycle_ns() as f64;
+        let link_of = Link { flows, slopes, schedule, rate: link };
+        let of = |place: usize| {
+            let frames = share * link_of.bits_per_second(place) / wire::frame_bits(flows[place].octets()) as f64;
             Rate::PerSecond((frames as u64).max(1))
         };
-        flows.iter().map(of).collect()
+        (0..flows.len()).map(of).collect()
     }
 }
 
-/// How long of each cycle is a flow's own, in ns.
-fn own_ns(flow: &Flow, flows: &[Flow], schedule: &Schedule) -> f64 {
-    let (base_ns, cycle_ns) = (schedule.base_ns(), schedule.cycle_ns());
-    let (mut at_ns, mut own_ns) = (0, 0.0);
-    while at_ns < cycle_ns {
-        let view = schedule.at(base_ns + at_ns);
-        let until_ns = view.until_ns.saturating_sub(base_ns).min(cycle_ns);
-        let open = |flow: &Flow| view.open & (1 << flow.queue) != 0;
-        if open(flow) {
-            let among = flows.iter().filter(|flow| open(flow)).count();
-            own_ns += (until_ns - at_ns) as f64 / among as f64;
-        }
-        at_ns = until_ns.max(at_ns + 1);
+/// A link that flows share.
+struct Link<'a> {
+    flows: &'a [Flow],
+    slopes: &'a [Option<u64>],
+    schedule: &'a Schedule,
+    rate: u64,
+}
+
+impl Link<'_> {
+    fn slope(&self, flow: usize) -> Option<u64> {
+        self.slopes.get(flow).copied().flatten()
     }
-    own_ns
+
+    /// What a flow can have of it.
+    fn bits_per_second(&self, flow: usize) -> f64 {
+        let own = || self.rate as f64 * self.own_ns(flow) / self.schedule.cycle_ns() as f64;
+        self.slope(flow).map_or_else(own, |slope| slope as f64)
+    }
+
+    /// How long of each cycle is a flow's own, in ns.
+    fn own_ns(&self, flow: usize) -> f64 {
+        let (base_ns, cycle_ns) = (self.schedule.base_ns(), self.schedule.cycle_ns());
+        let (mut at_ns, mut own_ns) = (0, 0.0);
+        while at_ns < cycle_ns {
+            let view = self.schedule.at(base_ns + at_ns);
+            let until_ns = view.until_ns.saturating_sub(base_ns).min(cycle_ns);
+            let open = |flow: &usize| view.open & (1 << self.flows[*flow].queue) != 0;
+            if open(&flow) {
+                let all = || (0..self.flows.len()).filter(open);
+                let among = all().filter(|flow| self.slope(*flow).is_none()).count().max(1);
+                let taken: f64 = all().map(|flow| self.taken(flow)).sum();
+                own_ns += (until_ns - at_ns) as f64 * (1.0 - taken).max(0.0) / among as f64;
+            }
+            at_ns = until_ns.max(at_ns + 1);
+        }
+        own_ns
+    }
+
+    /// The share of the link that a shaped class takes while its gate is open.
+    fn taken(&self, flow: usize) -> f64 {
+        let (Some(slope), shares) = (self.slope(flow), self.schedule.shares()) else { return 0.0 };
+        let open_ns = shares.open_ns[usize::from(self.flows[flow].queue)].max(1);
+        slope as f64 / self.rate.max(1) as f64 * shares.cycle_ns as f64 / open_ns as f64
+    }
 }
 
 /// What was not understood.
@@ -94,13 +123,26 @@ mod tests {
     fn shares_are_of_the_windows() {
         let switch = source_004_test::switch(1_000_000, Guard::None);
         let schedule = Schedule::new(0, &switch.ports[1].gates.as_ref().unwrap().entries);
-        let (mut flows, _) = flow::of_all_classes(&switch, 1518, Nonce::new());
+        let (mut flows, _) = flow::of_all_classes(&switch, |_| 1518, Nonce::new());
         // 1514 octets and 24 of overhead take 12 304 ns: 65 frames in 800 us.
-        let rates = OfferedLoad::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
+        let rates = OfferedLoad::Share(0.5).rates(&flows, &[], &schedule, source_004_test::RATE);
         assert_eq!(rates, [32_509, 4_063, 4_063].map(Rate::PerSecond));
         flows.truncate(2);
-        let rates = OfferedLoad::Share(0.5).rates(&flows, &schedule, source_004_test::RATE);
+        let rates = OfferedLoad::Share(0.5).rates(&flows, &[], &schedule, source_004_test::RATE);
         assert_eq!(rates, [32_509, 8_127].map(Rate::PerSecond));
+    }
+
+    #[test]
+    fn a_shaped_class_is_offered_a_share_of_its_idle_slope_and_the_others_what_it_leaves() {
+        let switch = source_004_test::switch(1_000_000, Guard::None);
+        let schedule = Schedule::new(0, &switch.ports[1].gates.as_ref().unwrap().entries);
+        let (flows, _) = flow::of_all_classes(&switch, |_| 1518, Nonce::new());
+        let slopes = [None, Some(100_000_000), None];
+        let rates = OfferedLoad::Share(0.5).rates(&flows, &slopes, &schedule, source_004_test::RATE);
+        // 50 of 100 Mbit/s; the third has the other half of the 200 us that both are open for.
+        assert_eq!(rates, [32_509, 4_063, 4_063].map(Rate::PerSecond));
+        let rates = OfferedLoad::Share(3.0).rates(&flows, &[None, Some(1_000_000), None], &schedule, 1_000_000_000);
+        assert_eq!(rates[1], Rate::PerSecond(243));
     }
 
     #[test]

@@ -11,12 +11,13 @@ use ontick_rt::cpus::claim::{ClaimError, Occupancy, dedicate};
 use ontick_rt::thread::{Policy, set_affinity};
 use ontick_rt::{cpus, watchdog};
 
-use super::analysis::Link;
+use super::analysis::{Limit, Link};
 use super::flow::{self, Flow, Nonce};
 use super::guard_band;
 use super::namespace::NamespaceError;
 use super::offered::OfferedLoad;
 use super::sender::Offer;
+use super::shaping::{self, Shaper};
 use super::testbed::{self, HOST, Testbed};
 use super::trial::{self, TrialError, TrialProgress, TrialSpec};
 use super::under_test::{Bridge, KernelPlane, KernelPlaneError, Outside, UnderTest, UserPlane, UserPlaneError};
@@ -27,7 +28,7 @@ use crate::user::open::OpenError;
 use crate::user::packet::{PacketPort, PacketReader, Stamps};
 use ontick_tsn::model::{Base, Gates, Switch};
 use ontick_tsn::schedule::{self, Schedule};
-use ontick_tsn::wire::LARGEST_SDU;
+use ontick_tsn::wire::{self, LARGEST_SDU};
 
 /// Cycles begin so long after everything is set up, at least, in ns.
 const SET_UP_NS: u64 = 200_000_000;
@@ -136,9 +137,11 @@ pub enum ProofError {
     /// A trial failed.
     #[error("{0}")]
     Trial(#[from] TrialError),
-    /// The port that frames leave by has no gates.
-    #[error("port {0} has no gates, so there is nothing to hold arrivals against: name one that has")]
-    NoGates(String),
+    /// The port that frames leave by has neither gates nor shaped classes.
+    #[error(
+        "port {0} has neither gates nor an idle-slope, so there is nothing to hold arrivals against: name one that has"
+    )]
+    NothingToHold(String),
     /// No class can have a flow.
     #[error("no class can be tested from outside: {0}")]
     NoFlows(String),
@@ -187,16 +190,23 @@ impl Proof {
     fn all_trials(&self, stop: &AtomicBool, look: &mut ProgressFn) -> Result<Proven, ProofError> {
         let (from, to) = self.ports;
         let switch = &self.switch;
-        let gates = switch.ports[to].gates.as_ref();
-        let gates_list = gates.ok_or_else(|| ProofError::NoGates(switch.ports[to].name.clone()))?;
+        let port = &switch.ports[to];
+        let has_gates = port.gates.is_some();
+        let gates_list = match &port.gates {
+            Some(gates) => gates,
+            None if port.is_shaped() => &shaping::always_open(),
+            None => return Err(ProofError::NothingToHold(port.name.clone())),
+        };
         if from == to {
-            return Err(ProofError::SamePort(switch.ports[to].name.clone()));
+            return Err(ProofError::SamePort(port.name.clone()));
         }
         let rate = self.rate(to);
         let entries = gates_list.entries.clone();
         let (flows, mut notes) = self.flows()?;
-        let mut facts = Vec::new();
-        let rates = self.offered.rates(&flows, &Schedule::new(0, &entries), rate);
+        let mut facts = self.smaller_frames(&flows);
+        let slopes: Vec<Option<u64>> =
+            flows.iter().map(|flow| port.idle_slopes.get(flow.class).copied().flatten()).collect();
+        let rates = self.offered.rates(&flows, &slopes, &Schedule::new(0, &entries), rate);
         let offers: Vec<Offer> = flows.into_iter().zip(rates).map(|(flow, rate)| Offer { flow, rate }).collect();
 
         let mut switching = Switching {
@@ -210,7 +220,7 @@ impl Proof {
             closed_ns: schedule::guard_ns(gates_list.guard, LARGEST_SDU, rate),
             ..Switching::default()
         };
-        let gated = !matches!(self.carrier, Carrier::Bridge);
+        let gated = has_gates && !matches!(self.carrier, Carrier::Bridge);
         // Gates elsewhere are not ours to open.
         let compared = gated && !matches!(self.carrier, Carrier::Outside { .. });
         let mut frames = String::new();
@@ -221,10 +231,17 @@ impl Proof {
             }
             let base_ns = self.base_ns(gates_list)?;
             let spec = TrialSpec {
-                name: if gates { "gates on" } else { "gates off" }.into(),
+                name: match (has_gates, gates) {
+                    (true, true) => "gates on",
+                    (true, false) => "gates off",
+                    (false, _) if matches!(self.carrier, Carrier::Bridge) => "not shaped",
+                    (false, _) => "shaped",
+                }
+                .into(),
                 gates,
                 offers: offers.clone(),
                 schedule: Schedule::new(base_ns, &entries),
+                limits: Vec::new(),
                 clock: crate::clock::id(switch.clock),
                 duration_ns,
                 guard_ns: self.guard_ns,
@@ -258,7 +275,7 @@ impl Proof {
             }
             switching.trials.push(outcome.trial);
         }
-        let series = switching.gated().map(|trial| self.series(&switching, trial)).unwrap_or_default();
+        let series = switching.judged().map(|trial| self.series(&switching, trial)).unwrap_or_default();
         Ok(Proven { switching, series, notes, facts, frames })
     }
 
@@ -288,6 +305,7 @@ impl Proof {
         trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
         drop(receiver);
         let reader = scene.hosts[spec.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
+        spec.limits = self.limits(&switch, &spec, under_test.plane());
         let mut look = |moment: TrialProgress| look(&spec.name, moment);
         let cable = || testbed::dropped(&scene.hosts[spec.ports.0], HOST);
         // The kernel's planes count what the far end did not take.
@@ -333,6 +351,7 @@ impl Proof {
         if ethtool::driver(receive).is_some_and(|driver| VIRTUAL.contains(&driver.as_str())) {
             spec.modelled_rate = Some(rate);
         }
+        spec.limits = self.limits(&self.switch, &spec, under_test.plane());
         spec.link_rate = Some(ethtool::rate(receive).unwrap_or(rate));
         let outcome = trial::run(&self.switch, &spec, &mut sender, reader, &mut under_test, stop, &mut look)?;
         let note = (outcome.stamps == Stamps::Hardware).then(|| {
@@ -340,6 +359,13 @@ impl Proof {
         });
         let about = format!("{}, by {send} and back by {receive}", under_test.about());
         Ok((outcome, PlaneNotes { plane: under_test.plane(), about, note }))
+    }
+
+    /// What the shaped class of each flow is held to.
+    fn limits(&self, switch: &Switch, spec: &TrialSpec, plane: &str) -> Vec<Option<Limit>> {
+        let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
+        let terms = (self.rate(spec.ports.1), spec.schedule.base_ns());
+        Shaper::of(plane).limits(switch, &switch.ports[spec.ports.1], terms, &flows, spec.guard_ns)
     }
 
     /// What carries the frames, and what must be said about that.
@@ -393,11 +419,28 @@ impl Proof {
 
     /// The flows, and why some classes have none.
     fn flows(&self) -> Result<(Vec<Flow>, Vec<String>), ProofError> {
-        let (flows, not) = flow::of_all_classes(&self.switch, self.size, Nonce::new());
+        let size = |class: usize| self.largest(class).map_or(self.size, |largest| self.size.min(largest));
+        let (flows, not) = flow::of_all_classes(&self.switch, size, Nonce::new());
         let wanted = |flow: &Flow| self.classes.is_empty() || self.classes.contains(&flow.class);
         let flows: Vec<Flow> = flows.into_iter().filter(wanted).collect();
         let notes: Vec<String> = not.iter().map(|why| format!("not tested: {why}")).collect();
         if flows.is_empty() { Err(ProofError::NoFlows(notes.join("; "))) } else { Ok((flows, notes)) }
+    }
+
+    /// Octets of the largest untagged frame of a class that the port sends, check sequence included.
+    fn largest(&self, class: usize) -> Option<u32> {
+        let sdu = self.switch.ports[self.ports.1].max_sdu.get(class).copied().flatten()?;
+        Some(wire::frame_octets(sdu + wire::HEADER))
+    }
+
+    /// Which classes have smaller frames than were asked for.
+    fn smaller_frames(&self, flows: &[Flow]) -> Vec<String> {
+        let smaller = |flow: &Flow| {
+            let largest = self.largest(flow.class).filter(|largest| *largest < self.size)?;
+            let name = &self.switch.classes[flow.class].name;
+            Some(format!("{name}: frames of {largest} octets, as its max-sdu allows no larger ones"))
+        };
+        flows.iter().filter_map(smaller).collect()
     }
 
     fn series(&self, switching: &Switching, trial: &Trial) -> Vec<Series> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ontick_record::switching;
 use ontick_rt::clock::ClockId;
 
-use super::analysis::{Analysis, Link, Terms};
+use super::analysis::{Analysis, Envelope, Limit, Link, Terms};
 use super::causes;
 use super::flow::{CHECK, Flow};
 use super::frame_log::FrameLog;
@@ -39,7 +39,7 @@ const RUN_IN_NS: u64 = 20_000_000;
 /// What is to be sent, and how it is judged.
 #[derive(Debug, Clone)]
 pub struct TrialSpec {
-    /// `gates on`, `gates off`.
+    /// `gates on`, `gates off`, `shaped`.
     pub name: String,
     /// Whether the gates are in force.
     pub gates: bool,
@@ -47,6 +47,8 @@ pub struct TrialSpec {
     pub offers: Vec<Offer>,
     /// The gates that arrivals are held against.
     pub schedule: Schedule,
+    /// What the shaped class of each flow is held to; those that are not there are not shaped.
+    pub limits: Vec<Option<Limit>>,
     /// The clock that they follow.
     pub clock: ClockId,
     /// For how long frames are sent, in ns.
@@ -145,6 +147,9 @@ pub fn run(
     let stamps = reader.stamps();
     let link = link(spec, stamps);
     let mut analysis = Analysis::new(terms(spec, link, from_ns), &queues);
+    for (flow, limit) in spec.limits.iter().enumerate() {
+        limit.clone().into_iter().for_each(|limit| analysis.hold_to(flow, limit));
+    }
     let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
     let log = FrameLog::new(spec.log_frames);
     let receiver = Receiver::new(reader, &flows, ahead_ns(spec.clock, stamps), log);
@@ -353,6 +358,7 @@ impl TrialFindings<'_> {
                 Rate::PerSecond(frames) => Some(frames),
             },
             windows: self.analysis.windows(place).to_vec(),
+            shaped: found.shaped.as_ref().map(recorded),
             sent: count.sent.get(),
             refused: count.refused.get(),
             received: found.order.received,
@@ -389,6 +395,16 @@ impl TrialFindings<'_> {
             }
         };
         self.analysis.violations().iter().map(record).collect()
+    }
+}
+
+fn recorded(envelope: &Envelope) -> switching::Shaped {
+    switching::Shaped {
+        idle_slope: envelope.limit().oper_slope,
+        burst_bits: envelope.limit().burst_bits,
+        observed_burst_bits: envelope.most_bits(),
+        beyond: envelope.beyond,
+        observed_rate: envelope.rate(),
     }
 }
 

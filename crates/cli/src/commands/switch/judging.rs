@@ -41,13 +41,13 @@ pub fn share(text: &str) -> Result<Allowed, String> {
 }
 
 /// Everything that is required of a switch, and whether it was met: what was asked for, and what every trial with gates
-/// is held against.
+/// or shaped classes is held against.
 pub fn judged(switching: &Switching, series: &[Series], asked: &[Requirement], outside: &Allowed) -> Vec<Judged> {
     let mut all: Vec<Judged> = asked
         .iter()
         .map(|requirement| requirement.judge_frames(switching).unwrap_or_else(|| requirement.judge(series)))
         .collect();
-    if let Some(trial) = switching.gated() {
+    if let Some(trial) = switching.judged() {
         all.extend(load(switching, trial, asked));
         all.extend(frames(trial, outside));
     }
@@ -65,7 +65,7 @@ fn load(switching: &Switching, trial: &Trial, asked: &[Requirement]) -> Vec<Judg
     usual.filter(needed).filter_map(|requirement| requirement.judge_frames(switching)).collect()
 }
 
-/// That no frame is missing without being counted, in the wrong place, or outside its window.
+/// That no frame is missing without being counted, in the wrong place, outside its window, or beyond its idle slope.
 fn frames(trial: &Trial, allowed: &Allowed) -> Vec<Judged> {
     let judged = |requirement: &str, observed: String, met| Judged {
         requirement: requirement.into(),
@@ -96,12 +96,24 @@ fn frames(trial: &Trial, allowed: &Allowed) -> Vec<Judged> {
             ),
             wrong == 0,
         ),
-        judged(
+    ];
+    if trial.gates {
+        all.push(judged(
             &format!("outside their window: at most {}", allowed.text),
             format!("{outside} of {}", sum(|class| class.judged)),
             trial.share_outside().is_none_or(|share| share <= allowed.share),
-        ),
-    ];
+        ));
+    }
+    if trial.is_shaped() {
+        let shaped = || trial.classes.iter().filter_map(|class| Some((class.received, class.shaped.as_ref()?)));
+        let beyond = shaped().map(|(_, shaped)| shaped.beyond).fold(0, u64::saturating_add);
+        let received = shaped().map(|(received, _)| received).fold(0, u64::saturating_add);
+        all.push(judged(
+            &format!("beyond their idle slope: at most {}", allowed.text),
+            format!("{beyond} of {received}"),
+            allowed.allows(beyond, received),
+        ));
+    }
     if !silent.is_empty() {
         all.push(judged("every class comes through", format!("nothing of {}", silent.join(", ")), false));
     }
@@ -111,6 +123,7 @@ fn frames(trial: &Trial, allowed: &Allowed) -> Vec<Judged> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ontick_record::switching::Shaped;
 
     /// Asked for, sent and received in a second, of a window that carries 16 000.
     fn judged_of(asked_for: Option<u64>, sent: u64, received: u64, requirements: &[&str]) -> (Vec<String>, bool, bool) {
@@ -143,6 +156,23 @@ mod tests {
         assert_eq!(judged_of(Some(12_000), 600, 600, &["sent > 4%"]), (vec![], true, false));
         // As many as go are no load that could be missed.
         assert_eq!(judged_of(None, 600, 600, &[]), (vec![], true, false));
+    }
+
+    #[test]
+    fn a_shaped_class_keeps_to_its_idle_slope() {
+        let of = |beyond| {
+            let shaped = Some(Shaped { idle_slope: 20_000_000, beyond, ..Shaped::default() });
+            let class =
+                Class { name: "audio".into(), sent: 1_000_000, received: 1_000_000, shaped, ..Class::default() };
+            let trial = Trial { duration_ns: 1_000_000_000, classes: vec![class], ..Trial::default() };
+            let switching = Switching { rate: 1_000_000_000, trials: vec![trial], ..Switching::default() };
+            let all = judged(&switching, &[], &[], &share("10/1e6").unwrap());
+            all.into_iter().find(|judged| judged.requirement.starts_with("beyond")).unwrap()
+        };
+        assert!(of(10).met);
+        let found = of(11);
+        assert_eq!(found.requirement, "beyond their idle slope: at most 10/1e6");
+        assert_eq!((found.observed.as_str(), found.met), ("11 of 1000000", false));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_switch::verify::offered::OfferedLoad;
 use ontick_switch::verify::proof::Carrier;
-use ontick_tsn::model::Switch;
+use ontick_tsn::model::{Port, Switch};
 
 use super::file;
 use super::proving::{Asked, ProvingFlags};
@@ -13,7 +13,7 @@ use super::target_flags::StateFlag;
 use crate::failure::{Failure, Outcome};
 use crate::privileges;
 
-/// Send numbered flows of every class through a switch and check their arrivals against its gates.
+/// Send numbered flows of every class through a switch and check their arrivals against its gates and idle slopes.
 ///
 /// The switch that FILE describes is set up in a network namespace of this machine, with virtual Ethernet for its ports;
 /// the machine's own ports are not touched. With --send and --receive the flows pass through a switch that already
@@ -34,11 +34,12 @@ pub struct Verify {
     /// Port where flows enter [default: the first that is not --to]
     #[arg(long, value_name = "PORT")]
     from: Option<String>,
-    /// Port where they leave, and whose gates are checked [default: the last that has gates]
+    /// Port where they leave, and whose gates and idle slopes are checked [default: the last that has gates, else the
+    /// last with an idle-slope]
     #[arg(long, value_name = "PORT")]
     to: Option<String>,
-    /// How many frames: a share of what each class's windows carry (above 100% some must be dropped), frames per second
-    /// and class, or max
+    /// How many frames: a share of what each class's windows or its idle slope carry (above 100% some must be dropped),
+    /// frames per second and class, or max
     #[arg(long, value_name = "RATE", default_value = "75%")]
     rate: OfferedLoad,
     /// The switch already runs, here or elsewhere: frames are sent to it by this interface of this machine. If it is
@@ -77,10 +78,13 @@ impl Verify {
             place.ok_or_else(|| Failure::new(format!("{file}: there is no port {name} (its ports: {})", names())))
         };
         let gated = || switch.ports.iter().rposition(|port| port.gates.is_some());
+        let shaped = || switch.ports.iter().rposition(Port::is_shaped);
         let to = match &self.to {
             Some(name) => named(name)?,
-            None => gated().ok_or_else(|| {
-                Failure::new(format!("{file}: no port has gates, so there is nothing to check arrivals against"))
+            None => gated().or_else(shaped).ok_or_else(|| {
+                Failure::new(format!(
+                    "{file}: no port has gates or an idle-slope, so there is nothing to check arrivals against"
+                ))
             })?,
         };
         let from = match &self.from {

@@ -5,6 +5,7 @@
 //! model of the link says when it ends ([`Link`]).
 
 mod distribution;
+mod envelope;
 mod link;
 mod order;
 mod windows;
@@ -12,6 +13,7 @@ mod windows;
 use ontick_record::Histogram;
 
 pub use distribution::Distribution;
+pub use envelope::{Envelope, Limit};
 pub use link::Link;
 use link::Occupied;
 use ontick_tsn::schedule::Schedule;
@@ -120,6 +122,8 @@ pub struct Flow {
     pub delay: Distribution,
     /// By how much that differs from the frame before (RFC 3393, inter-packet delay variation).
     pub jitter: Distribution,
+    /// Of a shaped class: how it keeps to its idle slope.
+    pub shaped: Option<Envelope>,
     /// Arrivals by their place in the cycle.
     pub folded: Vec<u64>,
     /// The first arrivals, after [`Analysis::kept_from_ns`].
@@ -163,6 +167,11 @@ impl Analysis {
         }
     }
 
+    /// Holds a flow to the idle slope of its class, too.
+    pub fn hold_to(&mut self, flow: usize, limit: Limit) {
+        self.flows[flow].shaped = Some(Envelope::new(limit));
+    }
+
     /// When a frame that was stamped at this time began on the link and ended. To be asked of every frame that comes by
     /// it, whoever sent it, as it keeps the next one waiting.
     #[inline]
@@ -191,6 +200,9 @@ impl Analysis {
         flow.folded[bin as usize] += 1;
         if (self.kept_from_ns..self.kept_until_ns).contains(&arrival.at_ns) && flow.kept.len() < KEPT {
             flow.kept.push(arrival.at_ns);
+        }
+        if let Some(envelope) = &mut flow.shaped {
+            envelope.take(on_link_ns.0);
         }
         let judgement = self.judge(&arrival, on_link_ns);
         self.count(&arrival, on_link_ns.0, judgement);

@@ -114,9 +114,9 @@ pub enum Reading {
     Damaged,
 }
 
-/// The flow of each class that can have one, and why the others have none.
-pub fn of_all_classes(switch: &Switch, size: u32, nonce: Nonce) -> (Vec<Flow>, Vec<NoFlow>) {
-    let flows = (0..switch.classes.len()).map(|class| Flow::new(switch, class, size, nonce));
+/// The flow of each class that can have one, with frames of this size, and why the others have none.
+pub fn of_all_classes(switch: &Switch, size: impl Fn(usize) -> u32, nonce: Nonce) -> (Vec<Flow>, Vec<NoFlow>) {
+    let flows = (0..switch.classes.len()).map(|class| Flow::new(switch, class, size(class), nonce));
     let (made, not): (Vec<_>, Vec<_>) = flows.partition(Result::is_ok);
     (made.into_iter().flatten().collect(), not.into_iter().filter_map(Result::err).collect())
 }

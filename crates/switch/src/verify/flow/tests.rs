@@ -56,7 +56,7 @@ fn transport_is_right(frame: &[u8], header: &Header) -> bool {
 #[test]
 fn source_004_s_flows() {
     let switch = switch(vec![vec![udp_to(6666)], vec![udp_to(7777)], vec![]]);
-    let (flows, none) = of_all_classes(&switch, 1518, NONCE);
+    let (flows, none) = of_all_classes(&switch, |_| 1518, NONCE);
     assert_eq!(none, []);
     assert_eq!(flows.iter().map(Flow::octets).collect::<Vec<_>>(), [1514; 3]);
     let mut frame = flows[0].frame();
@@ -76,7 +76,7 @@ fn source_004_s_flows() {
 #[test]
 fn the_shortest_frames_have_room_for_their_mark() {
     let tagged = Rule { pcp: Some(6), ..udp_to(6666) };
-    let (flows, _) = of_all_classes(&switch(vec![vec![tagged], vec![]]), 64, NONCE);
+    let (flows, _) = of_all_classes(&switch(vec![vec![tagged], vec![]]), |_| 64, NONCE);
     // A tag comes on top, as on a real link.
     assert_eq!(flows.iter().map(Flow::octets).collect::<Vec<_>>(), [64, 60]);
 }
@@ -88,7 +88,7 @@ fn a_class_that_cannot_be_met_says_why() {
     let spanning_tree = Address { bytes: [0x01, 0x80, 0xc2, 0, 0, 0], mask: [0xff; 6] };
     let kept = Rule { to: Some(spanning_tree), ..Rule::default() };
     let (flows, none) =
-        of_all_classes(&switch(vec![vec![own], vec![udp], vec![udp_to(7777)], vec![kept], vec![]]), 64, NONCE);
+        of_all_classes(&switch(vec![vec![own], vec![udp], vec![udp_to(7777)], vec![kept], vec![]]), |_| 64, NONCE);
     assert_eq!(flows.iter().map(|flow| flow.class).collect::<Vec<_>>(), [1, 4]);
     let names = ["class 0", "class 2", "class 3"].map(String::from);
     let [own, unreachable, reserved] = names;
@@ -139,7 +139,7 @@ proptest! {
     ) {
         let switch = switch(rules.into_iter().chain([vec![]]).collect());
         let all = Rules::new(&switch.classes);
-        let (flows, _) = of_all_classes(&switch, size, NONCE);
+        let (flows, _) = of_all_classes(&switch, |_| size, NONCE);
         for flow in &flows {
             let mut frame = flow.frame();
             flow.stamp(&mut frame, number, sent_ns);

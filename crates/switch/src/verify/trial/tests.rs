@@ -32,6 +32,7 @@ fn spec(switch: &Switch, gates: bool, base_ns: u64) -> TrialSpec {
         gates,
         offers: offers.collect(),
         schedule: Schedule::new(base_ns, entries),
+        limits: Vec::new(),
         clock: ClockId::Tai,
         duration_ns: 200_000_000,
         guard_ns: 1_000,
