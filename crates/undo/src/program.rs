@@ -6,13 +6,16 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::privilege::is_privileged;
 use crate::trust::{self, Untrusted};
 
+/// The group of nobody, which owns nothing.
+const NO_GROUP: u32 = 65_534;
 /// Where programs are if PATH does not say it.
 const SYSTEM: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -25,6 +28,21 @@ pub fn find(name: &str) -> io::Result<PathBuf> {
 /// What starts the program, in English and with an environment that has nothing but the folders of programs.
 pub fn command(name: &str) -> io::Result<Command> {
     Ok(at(&find(name)?))
+}
+
+/// As [`command`], also for a program that its package gives to a user of its own: Debian's `lldpcli` is lldpd's. Root starts it
+/// with the rights of that user alone, who could have replaced it.
+pub fn command_as_owner(name: &str) -> io::Result<Command> {
+    match command(name) {
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied && rustix::process::geteuid().is_root() => {
+            let owned = of_other_user(&folders(), name).ok_or(refused)?;
+            let mut command = at(&owned.file);
+            // Without further groups, as the standard library leaves none to another user.
+            command.uid(owned.user).gid(NO_GROUP);
+            Ok(command)
+        }
+        other => other,
+    }
 }
 
 /// As [`command`], for a program that was found before.
@@ -65,6 +83,28 @@ fn find_in(folders: &[PathBuf], name: &str) -> io::Result<PathBuf> {
             let why = format!("the program {name} is not started with privileges, as {untrusted}");
             io::Error::new(io::ErrorKind::PermissionDenied, why)
         }
+    })
+}
+
+/// A program of a user who is not root.
+struct Owned {
+    file: PathBuf,
+    user: u32,
+}
+
+/// One that only root and its owner could have put there: its owner gains nothing if it is started with the owner's rights.
+fn of_other_user(folders: &[PathBuf], name: &str) -> Option<Owned> {
+    let places: Vec<PathBuf> = match name.starts_with('/') {
+        true => vec![name.into()],
+        false => folders.iter().map(|folder| folder.join(name)).collect(),
+    };
+    places.into_iter().filter(|file| can_be_run(file)).find_map(|named| {
+        let file = named.canonicalize().ok()?;
+        let only_root_replaces = |file: &Path| Some(refusal(file.parent()?).ok()?.is_none());
+        let found = fs::metadata(&file).ok()?;
+        let only_its_owner_writes = found.mode() & 0o022 == 0;
+        let fits = only_its_owner_writes && only_root_replaces(&named)? && only_root_replaces(&file)?;
+        fits.then_some(Owned { file, user: found.uid() })
     })
 }
 
@@ -135,6 +175,33 @@ mod tests {
                 assert!(error.to_string().contains(why) && error.to_string().contains("sh "), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn root_starts_another_users_program_as_that_user() {
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can give files to others");
+        }
+        let folder = planted("sh");
+        let file = folder.path().join("sh");
+        fs::write(&file, "#!/bin/sh\necho $(id -u) $(id -G)\n").unwrap();
+        let named = file.to_str().unwrap();
+        // Root's own is started as root.
+        assert_eq!(of_other_user(&[], named).unwrap().user, 0);
+        assert_eq!(command_as_owner(named).unwrap().output().unwrap().stdout, b"0 0\n");
+        chown(&file, Some(4_711), Some(4)).unwrap();
+        assert_eq!(command(named).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(command_as_owner(named).unwrap().output().unwrap().stdout, b"4711 65534\n");
+        let refused = |mode: u32, of: &Path| {
+            fs::set_permissions(of, fs::Permissions::from_mode(mode)).unwrap();
+            let error = command_as_owner(named).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+            fs::set_permissions(of, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        refused(0o775, &file);
+        refused(0o777, folder.path());
+        chown(&folder, Some(4_711), None).unwrap();
+        assert_eq!(command_as_owner(named).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
     }
 
     #[test]
