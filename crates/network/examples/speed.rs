@@ -52,8 +52,8 @@ fn main() {
 fn network() -> Network {
     let switches = COLUMNS * ROWS;
     let node = |n: usize| match n < switches {
-        true => Node { name: format!("s{n}"), kind: Kind::Switch },
-        false => Node { name: format!("h{}", n - switches), kind: Kind::Station },
+        true => Node { name: format!("s{n}"), system_name: None, kind: Kind::Switch },
+        false => Node { name: format!("h{}", n - switches), system_name: None, kind: Kind::Station },
     };
     let mut links = Vec::new();
     let mut cable = |a: usize, b: usize| {

@@ -44,7 +44,7 @@ fn all_outside(outcome: &Outcome) -> u64 {
 fn chain(switches: usize, size: u32) -> (Network, Timetable, Schedule) {
     let node = |n: usize| {
         let kind = if n < switches { Kind::Switch } else { Kind::Station };
-        Node { name: format!("n{n}"), kind }
+        Node { name: format!("n{n}"), system_name: None, kind }
     };
     let link = |from, to| Link {
         from,

@@ -12,6 +12,7 @@ mod outline;
 mod paths;
 mod read;
 pub mod samples;
+mod system_name;
 mod time;
 mod tree;
 pub mod tsnkit;
@@ -24,6 +25,7 @@ pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use paths::{PathSearch, Paths, Tree};
 pub use read::is_meant;
+pub use system_name::LONGEST_SYSTEM_NAME;
 pub use time::{OnTimeLoss, Profile, TimeSync, Transport};
 
 /// A node, by its place in [`Network::nodes`].
@@ -60,6 +62,8 @@ pub struct Network {
 pub struct Node {
     /// As streams and links name it.
     pub name: String,
+    /// What it calls itself towards its neighbours, where that is another name.
+    pub system_name: Option<String>,
     /// What it does with frames of others.
     pub kind: Kind,
 }

@@ -124,12 +124,15 @@ enum Transport {
 
 /// A node.
 #[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Named {
     /// Its name.
     #[schemars(regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$"))]
     name: String,
+    /// What it calls itself towards its neighbours (LLDP), where that is another name.
+    #[schemars(length(min = 1, max = 255))]
+    system_name: Option<String>,
 }
 
 /// A cable.

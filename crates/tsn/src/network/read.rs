@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::names::{Names, named, one_or_several};
-use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, StreamId, time};
+use super::{Graph, Kind, LONGEST_NAME, Link, Network, Node, NodeId, Overhead, Stream, StreamId, system_name, time};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::{At, Read, Table, parse, text as text_of};
 use crate::config::{Errors, ValueError, values};
@@ -67,11 +67,16 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     let (defaults, sync_error_ns, overhead) = head_of(head?, report)?;
     let mut nodes = Vec::new();
     let mut names = Names::new();
+    let mut system_names = Vec::new();
     for (key, kind) in [("switch", Kind::Switch), ("station", Kind::Station)] {
         for table in tables(&mut file, key, report)? {
-            node(table, kind, &mut nodes, &mut names, report);
+            let id = nodes.len();
+            if let Some(span) = node(table, kind, &mut nodes, &mut names, report) {
+                system_names.push((id, span));
+            }
         }
     }
+    system_name::check_distinct(&nodes, &system_names, report);
     let time = file.table("time", "[time]".into(), report)?.map(|table| time::read(table, &names, report));
     let mut links = Vec::new();
     for table in tables(&mut file, "link", report)? {
@@ -139,19 +144,31 @@ fn within_a_second(text: &str) -> Result<u64, ValueError> {
     }
 }
 
-fn node<'a>(mut table: Table<'a>, kind: Kind, nodes: &mut Vec<Node>, names: &mut Names<'a>, report: &mut Report) {
+/// Where its `system-name` is, if the node has one.
+fn node<'a>(
+    mut table: Table<'a>,
+    kind: Kind,
+    nodes: &mut Vec<Node>,
+    names: &mut Names<'a>,
+    report: &mut Report,
+) -> Option<Range<usize>> {
     let name = table.text("name", report);
     let name = table.require("name", "name = \"s1\"", name, report);
+    let system_name = table.parsed("system-name", report, system_name::check);
     table.finish(report);
-    let Ok(name) = name else { return };
+    let (name, system_name) = (name.ok()?, system_name.ok().flatten());
     if let Err(what) = check_name(name.get_ref()) {
         report.error(name.span(), what);
     } else if names.contains_key(name.get_ref()) {
         report.error(name.span(), format!("there are two nodes called \"{}\"", name.get_ref()));
     } else {
         names.insert(name.get_ref(), nodes.len());
-        nodes.push(Node { name: name.get_ref().to_string(), kind });
+        let span = system_name.as_ref().map(Spanned::span);
+        let system_name = system_name.map(Spanned::into_inner);
+        nodes.push(Node { name: name.get_ref().to_string(), system_name, kind });
+        return span;
     }
+    None
 }
 
 /// Why nothing can be called so.

@@ -6,8 +6,8 @@ use crate::egress::EgressTiming;
 /// A ring of `switches` with a station at each, and `streams` between them that follow from a formula.
 pub fn ring(switches: usize, streams: usize) -> Network {
     let node = |n: usize| match n < switches {
-        true => Node { name: format!("s{n}"), kind: Kind::Switch },
-        false => Node { name: format!("h{}", n - switches), kind: Kind::Station },
+        true => Node { name: format!("s{n}"), system_name: None, kind: Kind::Switch },
+        false => Node { name: format!("h{}", n - switches), system_name: None, kind: Kind::Station },
     };
     let link = |from, to| Link {
         from,

@@ -196,8 +196,11 @@ pub fn links(text: &str, rates: Option<RateUnit>) -> Result<Network, Errors> {
         neighbours[link.to].insert(link.from);
     }
     let kind = |place: usize| if neighbours[place].len() > 1 { Kind::Switch } else { Kind::Station };
-    let nodes =
-        nodes.keys().enumerate().map(|(place, name)| Node { name: name.to_string(), kind: kind(place) }).collect();
+    let nodes = nodes
+        .keys()
+        .enumerate()
+        .map(|(place, name)| Node { name: name.to_string(), system_name: None, kind: kind(place) })
+        .collect();
     Ok(Network {
         nodes,
         links,

@@ -363,7 +363,11 @@ mod tests {
         assert_eq!(hops(&network, 4), [Some(3), Some(5), None, None]);
         assert_eq!(hops(&network, 1), [Some(3), None, None, None]);
         // Who listens at the talker's own switch has one way: it keeps that while the other goes round.
-        network.nodes.push(crate::network::Node { name: "h4".into(), kind: crate::network::Kind::Station });
+        network.nodes.push(crate::network::Node {
+            name: "h4".into(),
+            system_name: None,
+            kind: crate::network::Kind::Station,
+        });
         network.links.push(crate::network::Link { from: 0, to: 8, ..network.links[2].clone() });
         network.streams[0].listeners.push(8);
         assert_eq!(hops(&network, 4), [Some(4), Some(6), None, None]);

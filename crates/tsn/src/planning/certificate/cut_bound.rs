@@ -165,7 +165,7 @@ mod tests {
         let nodes = 3 + random.below(5) as usize;
         let stations = random.below(3) as usize;
         let kind = |n: usize| if n < stations { Kind::Station } else { Kind::Switch };
-        network.nodes = (0..nodes).map(|n| Node { name: format!("n{n}"), kind: kind(n) }).collect();
+        network.nodes = (0..nodes).map(|n| Node { name: format!("n{n}"), system_name: None, kind: kind(n) }).collect();
         network.overhead = Overhead::PayloadOnly;
         let (link, stream) = (network.links[0].clone(), network.streams[0].clone());
         let mut two = || {

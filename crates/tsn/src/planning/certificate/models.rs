@@ -10,7 +10,11 @@ fn drawn(random: &mut Random) -> Network {
     let mut network = samples::ring(3, 1);
     let (link, stream) = (network.links[0].clone(), network.streams[0].clone());
     let switches = 3 + random.below(3) as usize;
-    let node = |n: usize| Node { name: format!("n{n}"), kind: if n < switches { Kind::Switch } else { Kind::Station } };
+    let node = |n: usize| Node {
+        name: format!("n{n}"),
+        system_name: None,
+        kind: if n < switches { Kind::Switch } else { Kind::Station },
+    };
     network.nodes = (0..2 * switches).map(node).collect();
     network.links.clear();
     let mut cable = |from: usize, to: usize, random: &mut Random| {
