@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 seconds=${1:?usage: fuzz/run.sh SECONDS [TARGET...]}
 shift
-[ $# -gt 0 ] || set -- record journal cyclictest jitterdebugger rtla rtla_osnoise rtla_top oslat hwlatdetect zyclictest isochron hlog capture_sr capture_vcd capture_csv capture_edges import units requirement boot_files config_txt device_tree kernel_config kernel_package kernel_source link_edges link_frame link_repeat pico_frames pico_edges roundtrip_message inspect_elf samples sample_specs switch_config switch_yang switch_netconf switch_frames switch_network switch_tables watch_rows watch_events watch_state watch_http watch_samples
+[ $# -gt 0 ] || set -- record journal cyclictest jitterdebugger rtla rtla_osnoise rtla_top oslat hwlatdetect zyclictest isochron hlog capture_sr capture_vcd capture_csv capture_edges import units requirement boot_files config_txt device_tree kernel_config kernel_package kernel_source link_edges link_frame link_repeat pico_frames pico_edges roundtrip_message inspect_elf samples sample_specs switch_config switch_yang switch_netconf switch_frames lldp_answer switch_network switch_tables watch_rows watch_events watch_state watch_http watch_samples
 # libFuzzer's instrumentation is a compiler flag that only nightly compilers take without this.
 export RUSTC_BOOTSTRAP=1
 for target in "$@"; do

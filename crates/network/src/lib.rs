@@ -9,6 +9,7 @@ mod distribution;
 pub mod endpoint;
 pub mod fault;
 pub mod frame;
+pub mod lldp;
 pub mod namespaces;
 mod passed;
 pub mod ptp;

@@ -29,6 +29,8 @@ enum Of {
     Plan,
     /// What `network time status --json` writes
     NetworkTime,
+    /// What `network check --json` writes
+    NetworkCheck,
 }
 
 impl Schema {
@@ -47,6 +49,7 @@ impl Of {
             Of::Switch => include_str!("../../schemas/ontick-switch.schema.json"),
             Of::Network => include_str!("../../schemas/ontick-network.schema.json"),
             Of::NetworkTime => include_str!("../../schemas/ontick-network-time.schema.json"),
+            Of::NetworkCheck => include_str!("../../schemas/ontick-network-check.schema.json"),
             Of::Plan => include_str!("../../schemas/ontick-plan.schema.json"),
         }
     }
@@ -55,7 +58,7 @@ impl Of {
 #[cfg(test)]
 mod tests {
     use ontick_record::inspection::Inspection;
-    use ontick_record::{Run, TimeStatus};
+    use ontick_record::{NetworkCheck, Run, TimeStatus};
     use ontick_tsn::{config, network, planning};
 
     use super::*;
@@ -69,6 +72,7 @@ mod tests {
             (Of::Switch, config::schema()),
             (Of::Network, network::schema()),
             (Of::NetworkTime, TimeStatus::schema()),
+            (Of::NetworkCheck, NetworkCheck::schema()),
             (Of::Plan, planning::Document::schema()),
         ] {
             let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

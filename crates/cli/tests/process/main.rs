@@ -60,6 +60,7 @@ mod neighbours;
 mod netconf;
 mod netconf_errors;
 mod network_apply;
+mod network_check;
 mod network_programs;
 mod network_prove;
 mod network_stations;

@@ -2,6 +2,7 @@
 
 mod applied_flags;
 mod apply;
+mod check;
 mod confirm;
 mod listen;
 mod network_flags;
@@ -33,6 +34,7 @@ pub enum Network {
     Validate(validate::Validate),
     Prove(prove::Prove),
     Show(show::Show),
+    Check(check::Check),
     Apply(apply::Apply),
     Confirm(confirm::Confirm),
     Status(status::Status),
@@ -50,6 +52,7 @@ impl Network {
             Network::Validate(validate) => validate.run(),
             Network::Prove(prove) => prove.run(),
             Network::Show(show) => show.run(),
+            Network::Check(check) => check.run(),
             Network::Apply(apply) => apply.run(),
             Network::Confirm(confirm) => confirm.run(),
             Network::Status(status) => status.run(),

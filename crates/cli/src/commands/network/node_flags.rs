@@ -81,7 +81,7 @@ fn is_switch(network: &Network, name: &str) -> bool {
     switches(network).any(|id| network.nodes[id].name == name)
 }
 
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len().checked_sub(EACH) {
         None | Some(0) => names.join(", "),
