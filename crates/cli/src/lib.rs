@@ -12,6 +12,7 @@ mod lazily;
 mod options;
 mod privileges;
 mod progress;
+mod screen;
 mod stop;
 mod temporary_settings;
 mod terminal;

@@ -2,7 +2,7 @@
 //! kernel and frames that were counted by hand.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received, Sent};
@@ -76,38 +76,45 @@ fn the_data_path_has_counters_at_each_stage() {
     assert_eq!(links[0]["stats64"]["rx"]["packets"], 47, "{shown}");
 }
 
+/// `switch status --watch` with standard error on this terminal.
+fn watching(bench: &Bench, terminal: &Terminal, term: &str, output: impl Into<Stdio>) -> Child {
+    let mut command = bench.command(&["status", "--watch"]);
+    command.env("TERM", term).stdout(output).stderr(terminal.side());
+    bench.here.within(|| command.spawn()).unwrap().unwrap()
+}
+
 #[test]
 fn a_dumb_terminal_gets_plain_lines_of_a_watched_switch() {
     let Some(bench) = with_frames() else { return };
     let terminal = Terminal::open();
-    let started = bench.here.within(|| {
-        let mut command = bench.command(&["status", "--watch"]);
-        command.env("TERM", "dumb").stdout(Stdio::piped()).stderr(terminal.side()).spawn()
-    });
-    let mut child = started.unwrap().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut line = || lines.next().expect("lines go on").unwrap();
-    let first: Vec<String> = (0..4).map(|_| line()).collect();
-    assert_eq!(
-        first[2], "   0 s  port1 blue: classifier 40, queue 40, gate 40, egress 20, waiting 0, dropped 20",
-        "{first:?}"
-    );
+    let mut child = watching(&bench, &terminal, "dumb", terminal.side());
+    terminal.wait_for("   0 s  port1 blue: classifier 40, queue 40, gate 40, egress 20, waiting 0, dropped 20\r\n");
     // Another second, for as long as nobody ends it.
-    assert!(line().starts_with("   1 s  port0 blue: "));
+    terminal.wait_for("   1 s  port0 blue: ");
     send(child.id(), Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert!(!terminal.shown().contains('\u{1b}'), "{:?}", terminal.shown());
 }
 
 #[test]
+fn who_reads_a_watched_switch_gets_lines_whatever_the_terminal_beside() {
+    let Some(bench) = with_frames() else { return };
+    let terminal = Terminal::open();
+    let mut child = watching(&bench, &terminal, "xterm", Stdio::piped());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut line = || lines.next().expect("lines go on").unwrap();
+    let first: Vec<String> = (0..4).map(|_| line()).collect();
+    assert!(first[2].starts_with("   0 s  port1 blue: classifier 40, "), "{first:?}");
+    assert!(line().starts_with("   1 s  port0 blue: "));
+    send(child.id(), Signal::INT);
+    assert_eq!((child.wait().unwrap().code(), terminal.shown().as_str()), (Some(0), ""));
+}
+
+#[test]
 fn a_watched_switch_fills_the_screen_and_leaves_it() {
     let Some(bench) = with_frames() else { return };
     let terminal = Terminal::open();
-    let started = bench.here.within(|| {
-        let mut command = bench.command(&["status", "--watch"]);
-        command.env("TERM", "xterm").stdout(terminal.side()).stderr(terminal.side()).spawn()
-    });
-    let mut child = started.unwrap().unwrap();
+    let mut child = watching(&bench, &terminal, "xterm", terminal.side());
     let picture = terminal.wait_for_picture("the data path", |picture| picture.contains("refused by the interface"));
     assert!(picture.iter().all(|line| line.trim_end().chars().count() <= 80), "{picture:?}");
     assert!(picture.iter().any(|line| line.contains("20 dropped at the egress")), "{picture:?}");

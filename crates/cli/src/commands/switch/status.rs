@@ -21,6 +21,7 @@ use super::status_user::{self, first_column};
 use super::target_flags::{NameFlags, standing};
 use super::{background, data_path, forwarding};
 use crate::failure::{Failure, Outcome};
+use crate::screen::Screen;
 use crate::{stop, terminal};
 
 /// Show the state of a switch: gates in force and to come, counters of each, and what another program has changed.
@@ -36,8 +37,8 @@ use crate::{stop, terminal};
 pub struct Status {
     #[command(flatten)]
     name: NameFlags,
-    /// Show the counters of the data path each second, until Ctrl-C: on the whole screen, or as lines if standard error
-    /// is no terminal that can be rewritten
+    /// Show the counters of the data path each second, until Ctrl-C: on the whole screen, or as lines where the output is
+    /// no terminal that can be rewritten
     #[arg(long)]
     watch: bool,
     /// Write a picture of the data path to this file; with --watch, each second anew
@@ -117,26 +118,25 @@ impl Status {
     /// Each second, until it is stopped or the switch is gone.
     fn watch(&self) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
-        let mut screen = Screen::new(!self.json);
-        let mut last = None;
+        let screen = Screen::new(!self.json);
+        let (mut second, mut last) = (0, None);
         while !stop.load(Relaxed) {
             let Some(found) = self.found()? else {
                 drop(screen);
                 return self.none();
             };
             self.draw(&found)?;
-            match (self.json, &mut screen) {
+            match (self.json, &screen) {
                 (true, _) => terminal::print(&found.json.line)?,
                 (false, Screen::Whole) => {
                     let differs =
                         if found.fine { "" } else { "\nsomething is not as it was set up: see switch status\n" };
                     terminal::screen(&(datapath::text(&found.path, &terminal::screen_style()) + differs));
                 }
-                (false, Screen::Lines { seconds }) => {
-                    let second = *seconds;
-                    *seconds += 1;
+                (false, Screen::Lines) => {
                     let lines = datapath::lines(&found.path);
                     terminal::print(&lines.iter().map(|line| format!("{second:4} s  {line}\n")).collect::<String>())?;
+                    second += 1;
                 }
             }
             last = Some(found.fine);
@@ -157,32 +157,6 @@ impl Status {
             // It was taken away while it was looked at.
             Err(_) if matches!(Journal::read(&folder), Ok(None)) => Ok(None),
             found => found.map(Some),
-        }
-    }
-}
-
-/// Where a switch is shown while it is watched.
-enum Screen {
-    /// On the terminal's other screen, which is left with this.
-    Whole,
-    /// As lines, after so many seconds.
-    Lines { seconds: u64 },
-}
-
-impl Screen {
-    fn new(for_people: bool) -> Self {
-        if for_people && terminal::can_rewrite() {
-            terminal::enter_other_screen();
-            return Screen::Whole;
-        }
-        Screen::Lines { seconds: 0 }
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        if matches!(self, Screen::Whole) {
-            terminal::leave_other_screen();
         }
     }
 }
