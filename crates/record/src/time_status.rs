@@ -46,6 +46,18 @@ pub struct TimeStatus {
     pub watch: Option<TimeWatch>,
     /// What else is not as the file has it, as sentences.
     pub notes: Vec<String>,
+    /// What happened since the document before; none at a single look.
+    #[serde(default)]
+    pub events: Vec<TimeEvent>,
+}
+
+/// Something happened to a node's time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeEvent {
+    /// What: `lost`, `returned`, `silent`, …
+    pub event: String,
+    /// The same as a sentence.
+    pub text: String,
 }
 
 /// A profile of PTP.

@@ -66,6 +66,7 @@ mod network_prove;
 mod network_stations;
 mod network_time;
 mod network_time_status;
+mod network_time_watch;
 mod no_worse;
 mod observers;
 mod otlp;

@@ -1,7 +1,10 @@
 //! `ontick network time …`
 
+mod asker;
+mod changes;
 mod condition;
 mod config;
+mod look;
 mod node_flag;
 mod on_loss;
 mod report;
@@ -10,6 +13,8 @@ mod sentences;
 mod shown;
 mod status;
 mod status_text;
+mod status_view;
+mod status_watch;
 
 use clap::Subcommand;
 

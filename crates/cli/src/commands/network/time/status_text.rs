@@ -41,6 +41,18 @@ pub fn text(status: &TimeStatus) -> String {
     text
 }
 
+/// In one line.
+pub fn line(status: &TimeStatus) -> String {
+    let offset = match status.role {
+        TimeRole::Follower => {
+            let known = |ns: Option<i64>| ns.map_or("unknown".into(), signed);
+            format!("  offset {:>8}  path delay {:>8}", known(status.offset_ns), known(status.path_delay_ns))
+        }
+        TimeRole::Grandmaster | TimeRole::Unsynchronized => String::new(),
+    };
+    format!("{}{offset}  {}", role(status), time(status))
+}
+
 fn role(status: &TimeStatus) -> String {
     let master = status.grandmaster.node.as_ref().unwrap_or(&status.grandmaster.clock);
     match status.role {
@@ -162,7 +174,17 @@ mod tests {
             },
             watch: Some(TimeWatch { for_ns: 61_000_000_000, losses: 1, beyond_bound: 2 }),
             notes: vec!["chronyd runs on this machine, and sets its clock, too".into()],
+            events: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_line_says_role_offset_delay_and_time() {
+        assert_eq!(line(&status()), "follows s1  offset    -35ns  path delay    412ns  good for 12.4s");
+        let own = TimeStatus { role: TimeRole::Grandmaster, for_ns: None, ..status() };
+        assert_eq!(line(&own), "grandmaster  good");
+        let lost = TimeStatus { role: TimeRole::Unsynchronized, good: false, reason: Some("it is".into()), ..own };
+        assert_eq!(line(&lost), "unsynchronized  not good: it is");
     }
 
     #[test]
