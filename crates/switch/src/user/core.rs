@@ -192,7 +192,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     /// behind it.
     pub fn quiet_until_ns(&mut self) -> u64 {
         let now_ns = self.seen_ns;
-        self.outlets.iter_mut().map(|outlet| outlet.moves_ns(now_ns)).min().unwrap_or(NEVER)
+        self.outlets.iter_mut().map(|outlet| outlet.gate_moves_ns(now_ns)).min().unwrap_or(NEVER)
     }
 
     /// Just before a gate opens: brings the frame that will go first close to the processor.
@@ -247,6 +247,15 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             self.counters.rested_ns.add(now_ns.saturating_sub(self.seen_ns));
         }
         self.seen_ns = now_ns;
+        now_ns
+    }
+
+    /// As [`Self::rested`], by a sleep of its own: shaped classes lose nothing by that, though debts were not waited for.
+    pub fn slept(&mut self, asked_ns: u64) -> u64 {
+        let from_ns = self.seen_ns;
+        let now_ns = self.rested(asked_ns);
+        let until_ns = now_ns.min(from_ns + asked_ns + LATE_NS);
+        self.outlets.iter_mut().for_each(|outlet| outlet.slept(from_ns, until_ns));
         now_ns
     }
 

@@ -172,8 +172,8 @@ impl<P: Port + Send + 'static> Running<P> {
                     let now_ns = cores[0].seen_ns();
                     if rests.is_due(now_ns, || now_ns.saturating_add(quiet_ns(cores))) {
                         sleep_for(REST_NS);
-                        rests.ended(cores[0].rested(REST_NS));
-                        cores[1..].iter_mut().for_each(|core| _ = core.rested(REST_NS));
+                        rests.ended(cores[0].slept(REST_NS));
+                        cores[1..].iter_mut().for_each(|core| _ = core.slept(REST_NS));
                     }
                 });
                 // Closing its sockets waits for every CPU to have been in the kernel (RCU): not at a priority, nor on a CPU,

@@ -79,6 +79,7 @@ impl Credits {
                 Bounds { idle: slopes.idle as i64, hi: slopes.hi_credit as i64 * BILLION }
             };
             (credit.open, credit.gated) = (bounds(None), bounds(shares.as_ref()));
+            credit.value = credit.value.min(credit.open.hi.max(credit.gated.hi));
         }
     }
 
@@ -140,15 +141,35 @@ impl Credits {
         }
         let bounds = credit.bounds(credit.at_ns, gates);
         let most = if waits { bounds.hi } else { 0 };
+        // Above its bound is what the core's own rest has kept from it.
         if credit.value < most {
-            let open_ns = gates.open_between_ns(queue, credit.at_ns, now_ns).min(i64::MAX as u64) as i64;
-            credit.value = credit.value.saturating_add(bounds.idle.saturating_mul(open_ns));
+            credit.value = credit.risen(queue, now_ns, gates).min(most);
+        } else if !waits {
+            credit.value = 0;
         }
-        (credit.value, credit.at_ns) = (credit.value.min(most), now_ns);
+        credit.at_ns = now_ns;
+    }
+
+    /// The core slept on purpose between these times: queues with frames that wait lose nothing by that.
+    pub fn slept(&mut self, waiting: u16, from_ns: u64, until_ns: u64, gates: &Gates) {
+        let shaped = waiting & self.queues;
+        for queue in (0..CLASSES).filter(|queue| shaped & (1 << queue) != 0) {
+            self.follow(queue, true, from_ns, gates);
+            let credit = &mut self.credits[queue];
+            if credit.at_ns < until_ns {
+                (credit.value, credit.at_ns) = (credit.risen(queue, until_ns, gates), until_ns);
+            }
+        }
     }
 }
 
 impl Credit {
+    /// What it is at a later time if nothing bounds it.
+    fn risen(&self, queue: usize, now_ns: u64, gates: &Gates) -> i64 {
+        let open_ns = gates.open_between_ns(queue, self.at_ns, now_ns).min(i64::MAX as u64) as i64;
+        self.value.saturating_add(self.bounds(self.at_ns, gates).idle.saturating_mul(open_ns))
+    }
+
     #[inline]
     fn bounds(&self, now_ns: u64, gates: &Gates) -> Bounds {
         if gates.list_is_in_force(now_ns) { self.gated } else { self.open }
@@ -244,6 +265,31 @@ mod tests {
                 burst(waits_ns)
             );
         }
+    }
+
+    /// 100 Mbit/s are 7 000 bits in a rest of 70 us, which is five times hiCredit.
+    #[test]
+    fn a_rest_of_the_core_takes_nothing_from_a_class_that_waits() {
+        let switch = switch("100Mbit", 1500);
+        let gates = Gates::new(None);
+        let slopes = shaping(&switch).slopes(QUEUE, GIGABIT, None);
+        let mut credits = Credits::new(shaping(&switch), GIGABIT, &gates);
+        credits.first_comes(QUEUE, 0, &gates);
+        credits.slept(1 << QUEUE, 1_000, 71_000, &gates);
+        assert_eq!(credit(&credits), 7_100 * BILLION);
+        // It rises no further by waiting, and is bounded as before once it is used up.
+        credits.allowed(1 << QUEUE, 80_000, &gates);
+        assert_eq!(credit(&credits), 7_100 * BILLION);
+        credits.sent(QUEUE, 7_100, 80_000, 87_100, &gates);
+        credits.allowed(1 << QUEUE, 1_000_000, &gates);
+        assert_eq!(credit(&credits), slopes.hi_credit as i64 * BILLION);
+        // Without frames nothing is saved, and a frame on the wire is charged first.
+        credits.first_comes(QUEUE, 1_000_001, &gates);
+        credits.slept(0, 1_000_001, 1_070_000, &gates);
+        credits.sent(QUEUE, 12_336, 1_070_000, 1_082_336, &gates);
+        let owed = credit(&credits);
+        credits.slept(1 << QUEUE, 1_071_000, 1_083_336, &gates);
+        assert_eq!(credit(&credits) - owed, 100 * BILLION);
     }
 
     #[test]

@@ -305,7 +305,7 @@ impl Proof {
         trial::announce(&flows, &mut receiver, &mut sender, PATIENCE);
         drop(receiver);
         let reader = scene.hosts[spec.ports.1].within(|| PacketReader::open(HOST, RING, Stamps::Software))??;
-        spec.limits = self.limits(&switch, &spec, under_test.plane());
+        spec.limits = self.limits(&switch, &spec, under_test.as_ref());
         let mut look = |moment: TrialProgress| look(&spec.name, moment);
         let cable = || testbed::dropped(&scene.hosts[spec.ports.0], HOST);
         // The kernel's planes count what the far end did not take.
@@ -351,7 +351,7 @@ impl Proof {
         if ethtool::driver(receive).is_some_and(|driver| VIRTUAL.contains(&driver.as_str())) {
             spec.modelled_rate = Some(rate);
         }
-        spec.limits = self.limits(&self.switch, &spec, under_test.plane());
+        spec.limits = self.limits(&self.switch, &spec, &under_test);
         spec.link_rate = Some(ethtool::rate(receive).unwrap_or(rate));
         let outcome = trial::run(&self.switch, &spec, &mut sender, reader, &mut under_test, stop, &mut look)?;
         let note = (outcome.stamps == Stamps::Hardware).then(|| {
@@ -362,10 +362,11 @@ impl Proof {
     }
 
     /// What the shaped class of each flow is held to.
-    fn limits(&self, switch: &Switch, spec: &TrialSpec, plane: &str) -> Vec<Option<Limit>> {
+    fn limits(&self, switch: &Switch, spec: &TrialSpec, under_test: &dyn UnderTest) -> Vec<Option<Limit>> {
         let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
         let terms = (self.rate(spec.ports.1), spec.schedule.base_ns());
-        Shaper::of(plane).limits(switch, &switch.ports[spec.ports.1], terms, &flows, spec.guard_ns)
+        let early_ns = spec.guard_ns + under_test.longest_rest_ns();
+        Shaper::of(under_test.plane()).limits(switch, &switch.ports[spec.ports.1], terms, &flows, early_ns)
     }
 
     /// What carries the frames, and what must be said about that.

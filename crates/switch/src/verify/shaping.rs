@@ -41,14 +41,14 @@ impl Shaper {
         }
     }
 
-    /// For each flow, what its class is held to; cycles begin at `base_ns`, and a frame may come `guard_ns` too early.
+    /// For each flow, what its class is held to; cycles begin at `base_ns`, and a frame may come `early_ns` too early.
     pub fn limits(
         self,
         switch: &Switch,
         port: &Port,
         (rate, base_ns): (u64, u64),
         flows: &[Flow],
-        guard_ns: u64,
+        early_ns: u64,
     ) -> Vec<Option<Limit>> {
         let classes = if self == Self::None { Vec::new() } else { shaped(switch, port, rate) };
         let gates = Schedule::of(switch, port, base_ns, rate);
@@ -64,7 +64,7 @@ impl Shaper {
                 queue: usize::from(flow.queue),
                 oper_slope: port.idle_slopes.get(flow.class).copied().flatten().unwrap_or(slopes.idle),
                 idle_slope: slopes.idle,
-                burst_bits: hi_credit + frame_bits + gained(slopes.idle, HAND_OVER_NS + guard_ns),
+                burst_bits: hi_credit + frame_bits + gained(slopes.idle, HAND_OVER_NS + early_ns),
                 frame_bits,
             })
         };

@@ -195,10 +195,23 @@ impl<P> EgressPort<P> {
 
     /// When there is something to be done about a gate that moves, or a debt that is paid.
     pub fn moves_ns(&mut self, now_ns: u64) -> u64 {
-        let until_ns = self.gates.at(now_ns + self.ahead_ns).until_ns;
         let debt = self.credits.as_ref().and_then(|credits| credits.out_of_debt_ns(self.waiting, &self.gates));
-        let until_ns = until_ns.min(debt.unwrap_or(NEVER));
-        if until_ns == NEVER { NEVER } else { until_ns.saturating_sub(self.ahead_ns) }
+        self.gate_moves_ns(now_ns).min(debt.map_or(NEVER, |debt_ns| debt_ns.saturating_sub(self.ahead_ns)))
+    }
+
+    /// When there is something to be done about a gate that moves.
+    pub fn gate_moves_ns(&mut self, now_ns: u64) -> u64 {
+        match self.gates.at(now_ns + self.ahead_ns).until_ns {
+            NEVER => NEVER,
+            until_ns => until_ns.saturating_sub(self.ahead_ns),
+        }
+    }
+
+    /// The core slept on purpose between these times.
+    pub fn slept(&mut self, from_ns: u64, until_ns: u64) {
+        if let Some(credits) = &mut self.credits {
+            credits.slept(self.waiting, from_ns, until_ns, &self.gates);
+        }
     }
 
     #[inline]

@@ -111,6 +111,11 @@ pub trait UnderTest {
         Vec::new()
     }
 
+    /// For how long it may sleep on purpose, in ns: a shaped class has more to send behind that.
+    fn longest_rest_ns(&self) -> u64 {
+        0
+    }
+
     /// The thread that does its work, where it has one.
     fn worker(&self) -> Option<Worker> {
         None

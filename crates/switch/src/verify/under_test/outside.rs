@@ -7,6 +7,8 @@ use ontick_rt::clock::ClockId;
 use super::{CountersError, Lost, UnderTest, counted};
 use crate::apply::{Journal, Live, SwitchDir};
 use crate::kernel::status::{LinkState, port_statuses};
+use crate::qdisc::TIMER_LATE_NS;
+use crate::user::rest;
 use crate::user::serve::Report;
 use ontick_tsn::model::Switch;
 
@@ -69,6 +71,15 @@ impl UnderTest for Outside {
             Some(Own::User(_)) => "a switch that was at work already, with the counters of its user data plane".into(),
             Some(Own::Kernel) => "a switch that was at work already, with the counters of the kernel".into(),
             None => "a switch that was at work already".into(),
+        }
+    }
+
+    fn longest_rest_ns(&self) -> u64 {
+        match self.own {
+            Some(Own::User(_)) => rest::REST_NS + rest::LATE_NS,
+            // What hiCredit has on top of the standard's.
+            Some(Own::Kernel) => TIMER_LATE_NS,
+            None => 0,
         }
     }
 

@@ -8,6 +8,7 @@ use ontick_units::show;
 use super::{CountersError, Lost, UnderTest, Worker};
 use crate::user::CorePlacement;
 use crate::user::core::Stall;
+use crate::user::rest;
 use crate::user::serve::{ServeError, Service, ServiceEvent};
 use crate::verify::namespace::{Namespace, NamespaceError};
 use ontick_tsn::model::{Class, Switch};
@@ -55,6 +56,10 @@ impl UnderTest for UserPlane {
         let refused = report.refused.join("; ");
         let but = if refused.is_empty() { String::new() } else { format!(" (refused: {refused})") };
         format!("user data plane, {cpu}, {policy}{ahead}{rests}{but}")
+    }
+
+    fn longest_rest_ns(&self) -> u64 {
+        if self.service.report().rests { rest::REST_NS + rest::LATE_NS } else { 0 }
     }
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, CountersError> {
