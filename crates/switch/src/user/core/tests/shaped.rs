@@ -77,3 +77,31 @@ fn a_shaped_class_behind_gates_has_its_idle_slope_over_cycles() {
     let (bits, due) = (sent.iter().map(|(_, bits)| bits).sum::<u64>(), slope / 50);
     assert!((due - due / 20..=due + slopes.hi_credit + 8_192).contains(&bits), "{bits} of {due}");
 }
+
+#[test]
+fn a_debt_keeps_no_core_from_its_rest_and_a_rest_no_class_from_its_rate() {
+    let (switch, _) = limited(20_000_000);
+    let mut bench = Bench::new(2);
+    let mut core = core!(bench, &switch, None);
+    bench.far[0].0.borrow_mut().coming.extend((0..3).map(|number| frame(1, 2, 7, number, 1000)));
+    (0..10).for_each(|_| core.turn());
+    assert_eq!(bench.far[1].0.borrow().gone.len(), 1, "the others wait for credit");
+    // The frame is through.
+    let link_is_free = 10_000;
+    bench.clock.pass(link_is_free);
+    core.turn();
+    assert!(core.due_ns() < NEVER);
+    assert_eq!(core.quiet_until_ns(), NEVER, "no gate moves");
+    // The debt is paid early in the rest, which then gains 1 380 bits, five times hiCredit: the debt after the next frame is
+    // paid sooner by as much. 8 192 bits take 410 us, 10 of which have passed, and 388 us if no more than hiCredit were kept.
+    bench.clock.pass(core.due_ns() - core.seen_ns() - 1_000);
+    core.turn();
+    bench.clock.pass(REST_NS);
+    core.slept(REST_NS);
+    (0..10).for_each(|_| core.turn());
+    assert_eq!(bench.far[1].0.borrow().gone.len(), 2);
+    bench.clock.pass(link_is_free);
+    core.turn();
+    let owed_ns = core.due_ns() - core.seen_ns();
+    assert!((310_000..350_000).contains(&owed_ns), "{owed_ns}");
+}
