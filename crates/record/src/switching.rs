@@ -108,6 +108,14 @@ impl Trial {
         (i128::from(self.sum(|class| class.sent)) - known - i128::from(elsewhere)) as i64
     }
 
+    /// Frames of shaped classes that came beyond their idle slopes, and all that came of them.
+    pub fn beyond(&self) -> (u64, u64) {
+        let shaped = self.classes.iter().filter_map(|class| Some((class.shaped.as_ref()?.beyond, class.received)));
+        shaped.fold((0, 0), |sums, (beyond, received)| {
+            (u64::saturating_add(sums.0, beyond), u64::saturating_add(sums.1, received))
+        })
+    }
+
     /// Share of the judged frames that were outside their window, 0 to 1; nothing where none was judged.
     pub fn share_outside(&self) -> Option<f64> {
         let judged = self.sum(|class| class.judged);

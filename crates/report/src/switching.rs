@@ -143,9 +143,8 @@ fn shaped(trial: &Trial) -> Option<String> {
         [class] => class.name.clone(),
         _ => "Shaped classes".into(),
     };
-    let of = |figure: fn(&Class) -> u64| shaped.iter().map(|class| figure(class)).fold(0, u64::saturating_add);
-    let beyond = of(|class| class.shaped.as_ref().map_or(0, |shaped| shaped.beyond));
-    let (own, received) = (if shaped.len() == 1 { "its idle slope" } else { "their idle slopes" }, of(|c| c.received));
+    let own = if shaped.len() == 1 { "its idle slope" } else { "their idle slopes" };
+    let (beyond, received) = trial.beyond();
     Some(match beyond {
         0 => format!("{name} kept to {own}."),
         _ => {

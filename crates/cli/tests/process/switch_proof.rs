@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -183,22 +184,8 @@ fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("switch.toml");
     fs::write(&path, FILE).unwrap();
-    // A bridge without gates stands for the switch: every frame comes back, and most not when they should.
-    let script = r#"
-        set -e
-        for of in all default; do echo 1 > /proc/sys/net/ipv6/conf/$of/disable_ipv6 || true; done
-        ip link add there type veth peer name left
-        ip link add back type veth peer name right
-        ip link add bridge type bridge
-        ip link set left master bridge
-        ip link set right master bridge
-        for name in there back left right bridge; do ip link set $name up; done
-        exec "$0" switch verify "$1" --send there --receive back --json --duration 300ms --rate 1000
-    "#;
-    let output = std::process::Command::new("unshare")
-        .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_ontick"), path.to_str().unwrap()])
-        .output()
-        .expect("unshare runs");
+    // Every frame comes back, and most not when they should.
+    let output = verified_through_a_bridge(&path, &["--json", "--duration=300ms", "--rate=1000"]);
     let record = measured(&output);
     // Most frames are outside, which nobody allowed.
     assert_eq!(output.status.code(), Some(1));
@@ -208,6 +195,26 @@ fn a_switch_that_is_at_work_already_is_verified_between_two_interfaces() {
     assert_eq!(record["switch"]["plane"], "outside");
     // Nobody takes a bridge between virtual interfaces for a real one.
     assert!(record["simulated"].as_str().unwrap().contains("there nor back"), "{record}");
+}
+
+/// `switch verify` of a switch with ports `left` and `right`, for which a plain bridge stands, without gates or shapers.
+pub fn verified_through_a_bridge(file: &Path, options: &[&str]) -> Output {
+    let script = r#"
+        set -e
+        for of in all default; do echo 1 > /proc/sys/net/ipv6/conf/$of/disable_ipv6 || true; done
+        ip link add there type veth peer name left
+        ip link add back type veth peer name right
+        ip link add bridge type bridge
+        ip link set left master bridge
+        ip link set right master bridge
+        for name in there back left right bridge; do ip link set $name up; done
+        exec "$0" switch verify --send there --receive back "$@"
+    "#;
+    std::process::Command::new("unshare")
+        .args(["--net", "sh", "-c", script, env!("CARGO_BIN_EXE_ontick"), file.to_str().unwrap()])
+        .args(options)
+        .output()
+        .expect("unshare runs")
 }
 
 /// No machine sends twenty million frames a second through a packet socket.

@@ -5,7 +5,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::switch_proof::turn;
+use crate::switch_proof::{turn, verified_through_a_bridge};
 use crate::{run, stderr};
 
 const FILE: &str = r#"
@@ -72,26 +72,7 @@ fn one_that_nothing_shapes_is_beyond_its_idle_slope() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("studio.toml");
     fs::write(&path, FILE).unwrap();
-    // A plain bridge stands for a switch that does not shape.
-    let script = r#"
-        set -e
-        for of in all default; do echo 1 > /proc/sys/net/ipv6/conf/$of/disable_ipv6 || true; done
-        ip link add there type veth peer name left
-        ip link add back type veth peer name right
-        ip link add bridge type bridge
-        ip link set left master bridge
-        ip link set right master bridge
-        for name in there back left right bridge; do ip link set $name up; done
-        program=$1
-        shift
-        exec "$program" switch verify "$@"
-    "#;
-    let output = std::process::Command::new("unshare")
-        .args(["--net", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_ontick"), path.to_str().unwrap()])
-        .args(["--send=there", "--receive=back"])
-        .args(LOAD)
-        .output()
-        .expect("unshare runs");
+    let output = verified_through_a_bridge(&path, &LOAD);
     let class = class(&output);
     let received = class["received"].as_u64().unwrap();
     assert!(number(&class, "beyond") * 2 > received, "{class}");

@@ -27,8 +27,7 @@ pub(super) fn cards(body: &mut Markup, switch: &Switching) {
         cards.push(("first frame after opening, 99 %", shown(first.quantile(0.99)), None));
     }
     if trial.is_shaped() {
-        let beyond = trial.sum(|class| class.shaped.as_ref().map_or(0, |shaped| shaped.beyond));
-        cards.push(("frames beyond their idle slope", count(beyond), None));
+        cards.push(("frames beyond their idle slope", count(trial.beyond().0), None));
     }
     cards.push(("lost uncounted", typeset::number(&trial.unaccounted().to_string()), None));
     cards.push(("delay, 99 %, worst class", shown(delay), None));

@@ -105,9 +105,7 @@ fn frames(trial: &Trial, allowed: &Allowed) -> Vec<Judged> {
         ));
     }
     if trial.is_shaped() {
-        let shaped = || trial.classes.iter().filter_map(|class| Some((class.received, class.shaped.as_ref()?)));
-        let beyond = shaped().map(|(_, shaped)| shaped.beyond).fold(0, u64::saturating_add);
-        let received = shaped().map(|(received, _)| received).fold(0, u64::saturating_add);
+        let (beyond, received) = trial.beyond();
         all.push(judged(
             &format!("beyond their idle slope: at most {}", allowed.text),
             format!("{beyond} of {received}"),

@@ -19,7 +19,7 @@ use crate::privileges;
 /// the machine's own ports are not touched. With --send and --receive the flows pass through a switch that already
 /// runs.
 ///
-/// 95% of the frames asked for must be sent, and 95% of those that the windows carry must arrive; --require
+/// 95% of the frames asked for must be sent, and 95% of those that windows and idle slopes carry must arrive; --require
 /// "sent > 99%" and "delivered > 99%" ask for other shares.
 ///
 /// Exit status: 0 every frame was accounted for and within its window, 1 some were not or too many were dropped, 2 the
