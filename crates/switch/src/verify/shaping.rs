@@ -8,6 +8,7 @@ use ontick_tsn::wire;
 use super::analysis::Limit;
 use super::flow::Flow;
 use crate::qdisc::Cbs;
+use crate::user::rest::LATE_NS;
 
 /// When a frame begins on the link is known to so much, in ns: at some time while it is handed over.
 const HAND_OVER_NS: u64 = 5_000;
@@ -25,7 +26,7 @@ pub fn always_open() -> Gates {
 pub enum Shaper {
     /// Nothing shapes.
     None,
-    /// The standard's credits, to the bit.
+    /// The standard's credits, to the bit; without gates the core may be late.
     Exact,
     /// The kernel's cbs, whose hiCredit is larger ([`Cbs::of`]).
     Cbs,
@@ -56,6 +57,7 @@ impl Shaper {
             let (_, slopes) = classes.iter().find(|(class, _)| *class == flow.class)?;
             let hi_credit = match self {
                 Self::Cbs => Cbs::of(slopes).hi_credit * 8,
+                Self::Exact if port.gates.is_none() => slopes.hi_credit + gained(slopes.idle, LATE_NS),
                 Self::None | Self::Exact => slopes.hi_credit,
             };
             let frame_bits = wire::frame_bits(flow.octets());
@@ -97,9 +99,9 @@ mod tests {
 
     #[test]
     fn each_plane_has_its_own_bound() {
-        // hiCredit is 12336 x 20 / 100, and a frame and what 6 us gain come on top.
-        assert_eq!(burst_bits("user"), Some(2_467 + 12_336 + 120));
-        // The kernel's counts octets, and has 100 us of the slope more.
+        // hiCredit is 12336 x 20 / 100, and a frame and what 106 us gain come on top.
+        assert_eq!(burst_bits("user"), Some(2_467 + 12_336 + 2_120));
+        // The kernel's counts octets, and has 100 us of the slope more, too.
         assert_eq!(burst_bits("kernel"), Some((2_467u64 + 2_000).div_ceil(8) * 8 + 12_336 + 120));
         assert_eq!(burst_bits("bridge"), None);
     }

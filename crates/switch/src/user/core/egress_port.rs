@@ -77,7 +77,7 @@ impl<P> EgressPort<P> {
         let view = self.gates.view();
         let mut ready = self.waiting & view.open & !self.attempts.pausing(now_ns);
         if let Some(credits) = &mut self.credits {
-            ready = credits.allowed(ready, self.free_ns.max(now_ns + self.ahead_ns), &self.gates);
+            ready = credits.allowed(ready, self.free_ns, self.free_ns.max(now_ns + self.ahead_ns), &self.gates);
         }
         while ready != 0 {
             let queue = ready.ilog2() as usize;
@@ -156,7 +156,7 @@ impl<P> EgressPort<P> {
     pub fn charge(&mut self, queue: usize, octets: usize) {
         if let Some(credits) = &mut self.credits {
             let begins_ns = self.free_ns - self.pace.time_ns(octets);
-            credits.sent(queue, frame_bits(octets as u32), begins_ns, self.free_ns, &self.gates);
+            credits.sent(queue, self.waiting, frame_bits(octets as u32), begins_ns, self.free_ns, &self.gates);
         }
     }
 
