@@ -12,6 +12,8 @@ use ontick_tsn::shaper::Slopes;
 pub const HANDLE: &str = "a100:";
 /// What a frame takes on the wire beside its octets: preamble, check sequence and gap.
 const STAB: &str = "stab overhead 24 ";
+/// The same as a number.
+pub const WIRE_OVERHEAD: u32 = 24;
 /// The latest that a frame that waited for credit is started by the kernel's timer without loss to its class.
 pub const TIMER_LATE_NS: u64 = 100_000;
 /// Socket buffers have one of sixteen priorities as far as queueing disciplines care.

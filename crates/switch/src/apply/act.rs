@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::qdisc::Taprio;
+
 /// One thing that is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "act")]
@@ -39,6 +41,13 @@ pub enum Act {
         /// Each by its name, and whether it is to be on.
         wanted: Vec<(String, bool)>,
     },
+    /// Gates of a port, of a list that is too long for tc.
+    Gates {
+        /// The port.
+        port: String,
+        /// Its taprio.
+        taprio: Taprio,
+    },
     /// Waits until the port has a link, but no longer than so; that there is none is no fault.
     AwaitLink {
         /// The port.
@@ -66,6 +75,9 @@ impl fmt::Display for Act {
             Act::Features { port, wanted } => {
                 write!(f, "ethtool -K {port}")?;
                 wanted.iter().try_for_each(|(name, on)| write!(f, " {name} {}", if *on { "on" } else { "off" }))
+            }
+            Act::Gates { port, taprio } => {
+                write!(f, "tc qdisc replace dev {port} {} # by rtnetlink: tc has no room for it", taprio.words())
             }
             Act::AwaitLink { port, at_most_ms } => {
                 write!(f, "# wait up to {} s for {port}'s link", at_most_ms.div_ceil(1000))

@@ -11,6 +11,7 @@ use ontick_undo::program;
 use serde::Deserialize;
 
 use super::Act;
+use super::long_list;
 use super::quoted::quoted;
 use crate::{ethtool, features};
 
@@ -100,6 +101,10 @@ impl Host for Live {
             }
             Act::Write { path, value } => std::fs::write(path, value).map_err(|e| refused(act.to_string(), &e)),
             Act::Features { port, wanted } => features::set(port, wanted).map_err(|e| refused(act.to_string(), &e)),
+            Act::Gates { port, taprio } => {
+                let what = || format!("a list of {} entries for the gates of {port}", taprio.entries.len());
+                long_list::replace(port, taprio).map_err(|e| refused(what(), &e))
+            }
             Act::AwaitLink { port, at_most_ms } => {
                 let began = Instant::now();
                 while began.elapsed() < Duration::from_millis(*at_most_ms) && !has_carrier(self, port) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::apply::{Act, Expect, Host, Iface, Step, Undo, qdiscs, root_of};
+use crate::apply::{Act, Expect, Host, Iface, Step, Undo, fits_tc, qdiscs, root_of};
 use crate::qdisc::{Cbs, HANDLE, PRIORITIES, Prio, Taprio};
 use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
@@ -221,7 +221,10 @@ fn max_sdu(host: &impl Host, found: &PortState, lanes: &Lanes, notes: &mut Vec<S
 
 /// Sets a port's gates, for the first time or anew.
 pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
-    Act::run(format!("tc qdisc replace dev {port} {}", taprio.words()))
+    match fits_tc(taprio) {
+        true => Act::run(format!("tc qdisc replace dev {port} {}", taprio.words())),
+        false => Act::Gates { port: port.into(), taprio: taprio.clone() },
+    }
 }
 
 fn taprio_step(below: &Below, found: &PortState, lanes: &Lanes, taprio: Taprio) -> Step {

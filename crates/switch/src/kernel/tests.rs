@@ -248,6 +248,22 @@ fn priority_of(commands: &[String], port: &str, to: u16) -> u8 {
 }
 
 #[test]
+fn a_list_that_is_too_long_for_tc_goes_to_the_kernel_itself() {
+    let of = |entries: usize| {
+        let mut switch = article();
+        let windows: Vec<(u16, u64)> = (0..entries).map(|i| (1 << (i % 2), 10_000)).collect();
+        switch.ports[1].gates = Some(gates(&windows, Guard::None));
+        commands(&plan(&PAPER, &switch, 0).unwrap())
+    };
+    let by_netlink = |commands: &[String]| commands.iter().filter(|words| words.contains("# by rtnetlink")).count();
+    assert_eq!(by_netlink(&of(20)), 0);
+    let long = of(40);
+    // When it is set, and again after its children.
+    assert_eq!(by_netlink(&long), 2, "{long:#?}");
+    assert_eq!(parse_taprio(only(&long, &["dev b", "taprio"])).entries.len(), 40);
+}
+
+#[test]
 fn the_article_s_commands_have_the_article_s_schedule() {
     let theirs = parse_taprio(ARTICLE);
     let plan = plan(&PAPER, &article(), 0).unwrap();

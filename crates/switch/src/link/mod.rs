@@ -21,6 +21,7 @@ mod state;
 mod traffic;
 mod watch;
 
+pub(crate) use message::u32_at;
 pub use socket::list;
 pub use state::{Change, Link};
 pub use traffic::{AttachPoint, TrafficChange};
