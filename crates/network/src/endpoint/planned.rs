@@ -157,14 +157,11 @@ pub fn outgoing(network: &Network, schedule: &Schedule, station: NodeId) -> Vec<
     own.map(outgoing).collect()
 }
 
-/// The streams that come to a station, of those that the plan has a place for.
+/// The streams that come to a station, of those that are sent. What the plan has no place for is known by its way alone.
 pub fn incoming(network: &Network, table: &Timetable, schedule: &Schedule, station: NodeId) -> Vec<Incoming> {
     let mut last_hops = vec![None; network.streams.len()];
-    let mut ways = vec![None; network.streams.len()];
     for placed in table.placed.iter().flatten() {
         let Some(hop) = placed.hops.iter().find(|hop| network.links[hop.link].to == station) else { continue };
-        let before = std::iter::successors(Some(hop), |hop| Some(&placed.hops[hop.before?]));
-        ways[placed.stream] = Some(Way { link: hop.link, links: before.count() as u32 });
         last_hops[placed.stream] =
             Some(LastHop { window_ns: (hop.begin_ns, hop.end_ns), delivered_ns: hop.delivered_ns });
     }
@@ -179,10 +176,23 @@ pub fn incoming(network: &Network, table: &Timetable, schedule: &Schedule, stati
             vlan: stream.vlan.unwrap_or(0),
             offset_ns: send.offset_ns,
             period_ns: stream.period_ns,
-            way: ways[expected.stream]?,
+            way: way(network, &schedule.routes[expected.stream], stream.talker, station)?,
         })
     };
     all.into_iter().filter(|expected| expected.listener == station).filter_map(incoming).collect()
+}
+
+/// The way along a route to a station.
+fn way(network: &Network, route: &[LinkId], talker: NodeId, station: NodeId) -> Option<Way> {
+    let into = |node: NodeId| route.iter().copied().find(|link| network.links[*link].to == node);
+    let link = into(station)?;
+    let before = std::iter::successors(Some(link), |link| match network.links[*link].from {
+        from if from == talker => None,
+        from => into(from),
+    });
+    // A route that leads in a circle has no beginning.
+    let links = before.take(route.len() + 1).count();
+    (links <= route.len()).then_some(Way { link, links: links as u32 })
 }
 
 /// What two end points must have in common to understand each other: names, sizes, addresses, periods and planned times
@@ -268,6 +278,22 @@ mod tests {
             }
         }
         assert_eq!(came, 20);
+    }
+
+    #[test]
+    fn a_stream_that_the_plan_has_no_place_for_is_waited_for_all_the_same() {
+        let (network, mut table, schedule) = planned();
+        let all = |table: &Timetable| -> Vec<Incoming> {
+            (4..8).flat_map(|station| incoming(&network, table, &schedule, station)).collect()
+        };
+        let placed = all(&table);
+        table.placed.iter_mut().for_each(|place| *place = None);
+        let unplaced = all(&table);
+        assert_eq!(unplaced.len(), 20);
+        for (with, without) in placed.iter().zip(&unplaced) {
+            assert_eq!((with.way, &with.name), (without.way, &without.name));
+            assert_eq!(without.expected.window_ns, None);
+        }
     }
 
     #[test]

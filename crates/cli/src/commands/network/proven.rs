@@ -81,6 +81,11 @@ pub fn judged(proof: &NetworkProof, sent: &str) -> Vec<Judged> {
             format!("{unsteady} of {} streams differ by more", proof.streams.len()),
             unsteady == 0,
         ),
-        requirement(sent, format!("{silent} of {} are not", proof.streams.len()), silent == 0),
+        // Of no stream nothing is proven.
+        requirement(
+            sent,
+            format!("{silent} of {} are not", proof.streams.len()),
+            silent == 0 && !proof.streams.is_empty(),
+        ),
     ]
 }
