@@ -19,10 +19,13 @@ pub fn out_of(network: &Network, node: usize) -> Vec<LinkId> {
     (0..network.links.len()).filter(|link| network.links[*link].from == node).collect()
 }
 
+/// How the user data plane's gates are made of windows.
+pub fn user_form(base_ns: u64) -> Form {
+    Form { base: Base::At(base_ns), guard_bands: false, most_entries: MOST_ENTRIES, plane: Some(DataPlane::User) }
+}
+
 /// By node, as their files would say it; a station that sends nothing has none.
-pub fn models(network: &Network, schedule: &Schedule, base_ns: u64) -> Result<Vec<Option<Switch>>, NodesError> {
-    let form =
-        Form { base: Base::At(base_ns), guard_bands: false, most_entries: MOST_ENTRIES, plane: Some(DataPlane::User) };
+pub fn models(network: &Network, schedule: &Schedule, form: Form) -> Result<Vec<Option<Switch>>, NodesError> {
     let (planned, _) = nodes::switches(network, schedule, form)?;
     let mut planned = planned.into_iter();
     let mut gated = vec![false; network.links.len()];
@@ -85,7 +88,7 @@ mod tests {
                 panic!()
             };
             let schedule = gate_control_list::schedule(&network, &table).unwrap();
-            let models = models(&network, &schedule, 0).unwrap();
+            let models = models(&network, &schedule, user_form(0)).unwrap();
             for (node, model) in models.iter().enumerate() {
                 let Some(model) = model else { continue };
                 assert_eq!(model.name, network.nodes[node].name);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ontick_network::endpoint::{
     Job, Listener, Outlet, Reader, StationTime, Talker, TalkerThread, UdpReader, fingerprint, incoming, outgoing,
 };
-use ontick_network::namespaces::{self, Options, Planned};
+use ontick_network::namespaces::{self, Carrier, Options, Planned};
 use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
 use ontick_switch::user::CorePlacement;
@@ -130,7 +130,7 @@ fn a_network_in_namespaces_delivers_or_counts_every_frame() {
     let options = |duration_ns: u64| Options {
         duration_ns,
         open_ns: duration_ns / 4,
-        core: ORDINARY,
+        carrier: Carrier::User(ORDINARY),
         talkers: ORDINARY,
         guard_ns: 1_000,
     };
@@ -180,8 +180,13 @@ fn a_network_that_was_ended_at_once_has_sent_nothing() {
         return;
     }
     let planned = with_plan(3, 3, 0);
-    let options =
-        Options { duration_ns: MILLISECOND, open_ns: MILLISECOND, core: ORDINARY, talkers: ORDINARY, guard_ns: 0 };
+    let options = Options {
+        duration_ns: MILLISECOND,
+        open_ns: MILLISECOND,
+        carrier: Carrier::User(ORDINARY),
+        talkers: ORDINARY,
+        guard_ns: 0,
+    };
     let stop = AtomicBool::new(true);
     let outcome = namespaces::prove(&planned, &options, &stop, &mut |_, _| {}).unwrap();
     assert!(outcome.interrupted && outcome.frames == 0 && outcome.delivered.is_empty());

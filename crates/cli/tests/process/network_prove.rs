@@ -147,6 +147,23 @@ fn in_namespaces_every_frame_comes_or_is_counted() {
     assert_eq!(stdout(&again), said);
 }
 
+/// Gates that are as long as their messages let none through here.
+#[test]
+fn a_plan_that_does_not_suit_is_held_against_every_stream() {
+    let Some(_turn) = crate::switch_proof::turn() else { return };
+    let folder = guide();
+    let words = ["network", "plan", "network.toml", "--out", "exact.json"];
+    assert_eq!(ontick(&words).current_dir(&folder).output().unwrap().status.code(), Some(0));
+    let more = ["exact.json", "--in", "namespaces", "--duration", "100ms", "--without-gates", "50ms", "--json"];
+    let proven = prove(&folder, &more);
+    assert_eq!(proven.status.code(), Some(1), "{}", stderr(&proven));
+    let record: Value = serde_json::from_slice(&proven.stdout).unwrap();
+    let streams = record["network"]["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 3);
+    let sum = |of: &str| streams.iter().map(|stream| stream[of].as_u64().unwrap()).sum::<u64>();
+    assert!(sum("received") < sum("sent"), "{record}");
+}
+
 /// The namespaces are the process's own: none has a name that stays, and no interface is the machine's.
 #[test]
 fn killed_in_namespaces_it_leaves_nothing_behind() {
@@ -181,7 +198,8 @@ fn what_is_simulated_alone_is_refused_in_namespaces() {
     let folder = guide();
     for (more, words) in [
         (&["--load", "10%"][..], "--load and --fault are simulated"),
-        (&["--target", "kernel"], "the user data plane serves the switches"),
+        (&["--target", "hardware"], "the user data plane or the kernel serves the switches"),
+        (&["--target", "kernel", "--cpu", "0"], "--cpu is the CPU of the user data plane's core"),
         (&["--cpu", "4000"], "CPU 4000 is not online"),
     ] {
         let refused = prove(&folder, &[&["--in", "namespaces"], more].concat());

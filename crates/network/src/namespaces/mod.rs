@@ -1,10 +1,11 @@
 //! The network on this machine, with real frames: stations and switches in network namespaces, joined by virtual Ethernet.
 //!
-//! One core serves all switches, by turns, as one thread sends for all stations: machines have few CPUs. Links take no time
-//! here, and lose nothing. What the emulation itself needs is measured first, with all gates open.
+//! One core serves all switches, by turns, or the kernel each of them; one thread sends for all stations: machines have few
+//! CPUs. Links take no time here, and lose nothing. What the emulation itself needs is measured first, with all gates open.
 //!
 //! Nothing of it is left behind: the namespaces are held by this process alone, and end with it, whatever ends it.
 
+mod carrier;
 mod emulation;
 mod outcome;
 mod place;
@@ -18,6 +19,8 @@ use ontick_switch::user::CorePlacement;
 use ontick_switch::user::open::OpenError;
 use ontick_switch::user::serve::ServeError;
 use ontick_switch::verify::namespace::NamespaceError;
+use ontick_switch::verify::under_test::{CountersError, KernelPlaneError};
+use ontick_tsn::egress::DataPlane;
 use ontick_tsn::network::{Network, Overhead};
 use ontick_tsn::planning::Timetable;
 use ontick_tsn::planning::nodes::NodesError;
@@ -25,6 +28,7 @@ use ontick_tsn::validate::Schedule;
 
 use crate::endpoint::RunError;
 
+pub use carrier::Carrier;
 pub use emulation::Emulation;
 pub use outcome::Outcome;
 pub use place::beside;
@@ -33,8 +37,8 @@ use trial::{Gates, Trial};
 
 /// Cables at most: each port has a ring of 8 MiB.
 pub const MOST_CABLES: usize = 64;
-/// Talkers begin so long after everything is set up, in ns.
-const LEAD_NS: u64 = 200_000_000;
+/// Talkers begin so long after everything is set up, in ns: they lock the memory of this process first, rings included.
+const LEAD_NS: u64 = 500_000_000;
 
 /// How it is run.
 #[derive(Debug, Clone, Copy)]
@@ -43,9 +47,9 @@ pub struct Options {
     pub duration_ns: u64,
     /// And for how long before that with all gates open, to learn what the emulation needs, in ns.
     pub open_ns: u64,
-    /// Where the core of the switches runs.
-    pub core: CorePlacement,
-    /// Where the talkers run: [`beside`] it.
+    /// What carries frames from port to port.
+    pub carrier: Carrier,
+    /// Where the talkers run: [`beside`] the core, if one carries them.
     pub talkers: CorePlacement,
     /// A frame that comes this much before its window or after it is within, in ns.
     pub guard_ns: u64,
@@ -64,6 +68,12 @@ pub enum NamespacesError {
     /// The switches do not run.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The kernel does not carry them.
+    #[error(transparent)]
+    Kernel(#[from] KernelPlaneError),
+    /// What the kernel dropped is not known.
+    #[error(transparent)]
+    Counters(#[from] CountersError),
     /// A station's interface cannot be used.
     #[error(transparent)]
     Port(#[from] OpenError),
@@ -128,8 +138,11 @@ pub fn prove_replanned(
     }
     // The CPU of the core is left to it, by the thread that does this and all that it starts.
     let work = || {
-        place::leave(options.core);
-        let bed = Testbed::new(&planned.network)?;
+        if let Carrier::User(core) = options.carrier {
+            place::leave(core);
+        }
+        let plane = options.carrier.plane();
+        let bed = Testbed::new(&planned.network, plane)?;
         let trial = Trial::new(planned, &bed, options);
         look("with gates open", 0.0);
         let open = trial.run(Gates::Open, options.open_ns, stop, &mut |done| look("with gates open", done))?;
@@ -140,6 +153,11 @@ pub fn prove_replanned(
         let better = replan(&emulation);
         let planned = better.as_ref().unwrap_or(planned);
         let held = Gates::Planned { late_ns: emulation.most_ns() };
+        // The kernel's switches are as they were set up until their namespaces are gone.
+        let bed = match plane {
+            DataPlane::User => bed,
+            _ => Testbed::new(&planned.network, plane)?,
+        };
         let trial = Trial::new(planned, &bed, options);
         let gated = trial.run(held, options.duration_ns, stop, &mut |done| look("as planned", done))?;
         let outcome = Outcome::of(&planned.network, emulation, gated, stop.load(Relaxed));

@@ -2,32 +2,33 @@
 
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use ontick_switch::verify::testbed;
+use ontick_tsn::egress::DataPlane;
 use ontick_tsn::network::{Kind, LinkId, Network, NodeId};
 
 use super::{MOST_CABLES, NamespacesError};
 use crate::switches::out_of;
 
-/// A namespace for each station, and one for all switches, as one core serves them.
+/// A namespace for each station, and one for all switches where one core serves them; the kernel's have one each.
 pub(super) struct Testbed {
     pub switches: Namespace,
-    /// By node; none for switches.
-    stations: Vec<Option<Namespace>>,
+    /// By node; none for switches that share theirs.
+    own: Vec<Option<Namespace>>,
     /// By link: the interface that sends.
     interfaces: Vec<String>,
 }
 
 impl Testbed {
-    pub fn new(network: &Network) -> Result<Self, NamespacesError> {
+    pub fn new(network: &Network, plane: DataPlane) -> Result<Self, NamespacesError> {
         let cables = cables(network)?;
         if cables.len() > MOST_CABLES {
             return Err(NamespacesError::TooLarge(cables.len()));
         }
         let of_node = |node: &ontick_tsn::network::Node| match node.kind {
-            Kind::Switch => Ok(None),
-            Kind::Station => Namespace::new().map(Some),
+            Kind::Switch if plane == DataPlane::User => Ok(None),
+            Kind::Switch | Kind::Station => Namespace::new().map(Some),
         };
-        let stations = network.nodes.iter().map(of_node).collect::<Result<Vec<_>, NamespaceError>>()?;
-        let bed = Self { switches: Namespace::new()?, stations, interfaces: interfaces(network) };
+        let own = network.nodes.iter().map(of_node).collect::<Result<Vec<_>, NamespaceError>>()?;
+        let bed = Self { switches: Namespace::new()?, own, interfaces: interfaces(network) };
         for (link, back) in cables {
             let of = &network.links[link];
             let (here, there) = (bed.namespace(of.from), bed.namespace(of.to));
@@ -41,7 +42,7 @@ impl Testbed {
 
     /// Where a node is.
     pub fn namespace(&self, node: NodeId) -> &Namespace {
-        self.stations[node].as_ref().unwrap_or(&self.switches)
+        self.own[node].as_ref().unwrap_or(&self.switches)
     }
 
     /// The interface by which its sender sends.

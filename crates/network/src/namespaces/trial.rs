@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use ontick_switch::user::packet::{PacketReader, PacketSender, Stamps};
-use ontick_switch::user::serve::Service;
 use ontick_switch::verify::testbed;
 use ontick_tsn::model::Switch;
 use ontick_tsn::network::{Kind, LinkId, Network, NodeId};
 use ontick_tsn::planning::Timetable;
 use ontick_tsn::validate::Schedule;
 
+use super::carrier::Carried;
 use super::testbed::Testbed;
 use super::{NamespacesError, Options, Planned, soon_ns};
 use crate::arrivals::Expected;
@@ -18,7 +18,7 @@ use crate::endpoint::{
     Incoming, Job, Listener, Outgoing, Outlet, Reader, Talked, TalkerThread, fingerprint, incoming, outgoing,
 };
 use crate::passed::Passed;
-use crate::switches::{dropped, models, out_of};
+use crate::switches::{models, out_of};
 
 /// Frames that a station's ring holds: 32 MiB.
 const RING: u32 = 16_384;
@@ -84,7 +84,7 @@ impl<'a> Trial<'a> {
         // The plan's times repeat, so it does not matter when the first cycle was.
         let base_ns = soon_ns();
         let switches = self.switches(gates, base_ns)?;
-        let mut services = bed.switches.within(|| Service::start_together(&switches, self.options.core))??;
+        let mut carried = Carried::start(self.options.carrier, &switches, bed)?;
         let cables_before = self.lost_at_cables()?;
         let mut listening = self.listeners(gates)?;
         let (job, streams) = self.job(base_ns, duration_ns)?;
@@ -98,18 +98,7 @@ impl<'a> Trial<'a> {
             let threads: Vec<_> =
                 listening.iter_mut().map(|(reader, of)| scope.spawn(move || listen(reader, of, came, ended))).collect();
             let mut service = |notes: &mut Vec<String>| {
-                let looked_after = bed.switches.within(|| {
-                    services.iter_mut().try_for_each(|of| {
-                        of.stalls().for_each(drop);
-                        of.service(Duration::ZERO).map(drop)
-                    })
-                });
-                if let Ok(Err(error)) = looked_after {
-                    let note = format!("the switches could not be looked after: {error}");
-                    if !notes.contains(&note) {
-                        notes.push(note);
-                    }
-                }
+                notes.extend(carried.service().filter(|note| !notes.contains(note)));
                 std::thread::sleep(LOOK);
             };
             while !talkers.is_finished() && !stop.load(Relaxed) {
@@ -136,17 +125,11 @@ impl<'a> Trial<'a> {
         let mut lost: Vec<(String, u64)> = Vec::new();
         let overflowed: u64 = listeners.iter().map(|of| of.strays().overflowed).sum();
         let cables = self.lost_at_cables()?.saturating_sub(cables_before);
-        let counters: Vec<_> = services.iter().map(|of| of.report().counters).collect();
-        lost.extend(dropped(counters.iter().map(|of| &**of)).into_iter().map(|(why, frames)| (why.to_owned(), frames)));
+        lost.extend(carried.not_sent()?);
         lost.extend([("at a cable".to_owned(), cables), ("ring of a listener".to_owned(), overflowed)]);
-        // Streams have none: these are the frames by which switches learn about their links.
-        lost.retain(|(why, frames)| *frames > 0 && why != "reserved address");
-        let stalls = counters.iter().fold((0, 0), |(number, longest), of| {
-            // One core: it is held up for all of them at once.
-            (of.stalls.get().max(number), of.longest_stall_ns.get().max(longest))
-        });
-        let about = about(&services, &self.options.core);
-        services.into_iter().for_each(|service| drop(service.stop()));
+        lost.retain(|(_, frames)| *frames > 0);
+        let (stalls, about) = (carried.stalls(), carried.about());
+        carried.stop();
         let mut counts = vec![(0, 0, 0); network.streams.len()];
         streams.iter().zip(&talked.counts).for_each(|(stream, of)| counts[*stream] = *of);
         let passed = self.passed(&listeners, traced_ns.0);
@@ -164,8 +147,8 @@ impl<'a> Trial<'a> {
     }
 
     /// The switches' models, on the interfaces of the testbed.
-    fn switches(&self, gates: Gates, base_ns: u64) -> Result<Vec<Switch>, NamespacesError> {
-        let models = models(self.network, self.schedule, base_ns)?;
+    fn switches(&self, gates: Gates, base_ns: u64) -> Result<Vec<(NodeId, Switch)>, NamespacesError> {
+        let models = models(self.network, self.schedule, self.options.carrier.form(base_ns))?;
         let nodes = self.network.nodes.iter().enumerate().zip(models);
         let switch = |((node, of), model): ((NodeId, &ontick_tsn::network::Node), Option<Switch>)| {
             let mut model = model.filter(|_| of.kind == Kind::Switch)?;
@@ -175,7 +158,7 @@ impl<'a> Trial<'a> {
                     port.gates = None;
                 }
             }
-            Some(model)
+            Some((node, model))
         };
         Ok(nodes.filter_map(switch).collect())
     }
@@ -296,17 +279,4 @@ fn listen(reader: &mut Reader, listener: &mut Listener, came: &AtomicBool, ended
     }
     reader.count_overflowed(listener);
     Ok(())
-}
-
-/// How the core runs, in words.
-fn about(services: &[Service], place: &ontick_switch::user::CorePlacement) -> String {
-    let Some(report) = services.first().map(Service::report) else { return "no switches".into() };
-    let cpu = place.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-    let switches = match services.len() {
-        1 => "1 switch".to_owned(),
-        many => format!("{many} switches"),
-    };
-    let policy = if place.policy.is_real_time() { report.policy } else { "ordinary scheduling".into() };
-    let rests = if report.rests { ", rests 70us each millisecond" } else { "" };
-    format!("virtual Ethernet, one core for {switches} ({cpu}, {policy}{rests}), one thread for all talkers")
 }

@@ -16,7 +16,7 @@ use super::{Options, Outcome, SimulationError};
 use crate::arrivals::{Arrivals, Arrived, Expected, LastHop};
 use crate::fault::Resolved;
 use crate::frame;
-use crate::switches::{dropped, models, out_of};
+use crate::switches::{dropped, models, out_of, user_form};
 
 /// A core does what it does now and then after so many turns.
 const HOUSEKEEPING: u64 = 1_024;
@@ -45,7 +45,7 @@ pub fn simulate(
     go_on: &dyn Fn(u64) -> bool,
 ) -> Result<Outcome, SimulationError> {
     setup::check(network, options)?;
-    let models = models(network, schedule, BASE_NS)?;
+    let models = models(network, schedule, user_form(BASE_NS))?;
     let faults = options.faults.iter().map(|fault| Ok((fault, fault.resolve(network)?)));
     let faults = faults.collect::<Result<Vec<_>, SimulationError>>()?;
     let counters: Vec<Counters> =

@@ -20,8 +20,8 @@ use crate::flags::{self, OutputFlags};
 /// Talkers send each stream at its planned offset; links have the file's rates and lengths; each node has a clock that
 /// differs from the others by the file's sync-error at most. The same seed gives the same result.
 ///
-/// In namespaces, real frames pass through network namespaces of this machine: one core serves all switches, and one thread
-/// sends for all stations. What that itself needs is measured first, with all gates open. Links take no time. Nothing is left
+/// In namespaces, real frames pass through network namespaces of this machine: one core serves all switches, or the kernel
+/// each of them (--target kernel), and one thread sends for all stations. What that itself needs is measured first, with all gates open. Links take no time. Nothing is left
 /// behind, whatever ends the program.
 ///
 /// The network is planned first unless PLAN is given.
@@ -53,7 +53,7 @@ pub struct Prove {
     /// How long to send with all gates open first, to learn what the emulation needs (namespaces)
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     without_gates: u64,
-    /// CPU of the core that serves all switches (namespaces) [default: the one that suits best]
+    /// CPU of the core that serves all switches (namespaces, user data plane) [default: the one that suits best]
     #[arg(long, value_name = "N")]
     cpu: Option<u32>,
     /// Tolerance: a frame that comes this much before its gate opens, or after it closes, is within its window (namespaces)

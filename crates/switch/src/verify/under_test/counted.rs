@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Lost, WAITING};
+use super::{Causes, Lost, WAITING};
 use crate::apply::{Host, Refused, qdiscs, root_of};
 use crate::kernel::status::port_statuses;
 use ontick_tsn::model::Switch;
@@ -27,6 +27,17 @@ pub(super) fn lost(host: &impl Host, switch: &Switch, from: usize, to: usize) ->
         elsewhere.push((format!("out of port {out}: refused before its gates"), root.unwrap_or(0)));
     }
     Ok(Lost { classes: switch.classes.iter().map(of_class).collect(), elsewhere })
+}
+
+/// What all queues and gates of a switch have dropped or still hold.
+pub(super) fn not_sent(host: &impl Host, switch: &Switch) -> Result<Causes, Refused> {
+    let statuses = port_statuses(host, switch)?;
+    let counts = || statuses.iter().flat_map(|port| &port.classes);
+    Ok(vec![
+        ("dropped by a queue".into(), counts().map(|count| count.drops).sum()),
+        ("refused before the gates".into(), statuses.iter().map(|port| port.refused).sum()),
+        (WAITING.into(), counts().map(|count| count.waiting).sum()),
+    ])
 }
 
 /// Frames that an interface has dropped on their way in (`rx`) or out (`tx`) since it is there. Virtual Ethernet counts

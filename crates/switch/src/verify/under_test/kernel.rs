@@ -1,6 +1,6 @@
 //! The kernel's data plane.
 
-use super::{CountersError, Lost, UnderTest, counted};
+use super::{Causes, CountersError, Lost, UnderTest, counted};
 use crate::apply::{self, Live, Plan, Refused, differences};
 use crate::kernel::{self, CannotPlan};
 use crate::verify::namespace::{Namespace, NamespaceError};
@@ -52,6 +52,16 @@ impl<'a> KernelPlane<'a> {
         };
         let plan = namespace.within(set_up)??;
         Ok(Self { namespace, switch: switch.clone(), plan })
+    }
+
+    /// Whether it has gates.
+    pub fn has_taprio(&self) -> bool {
+        self.switch.ports.iter().any(|port| port.gates.is_some())
+    }
+
+    /// Frames that it took in and did not send, at all of its ports, by why; those that wait are among them.
+    pub fn not_sent(&self) -> Result<Causes, CountersError> {
+        Ok(self.namespace.within(|| counted::not_sent(&Live, &self.switch))??)
     }
 
     fn status(&self) -> Result<kernel::Status, String> {

@@ -21,7 +21,7 @@ use ontick_tsn::model::{Class, Switch};
 pub type Causes = Vec<(String, u64)>;
 
 /// The cause of a frame that may still come.
-const WAITING: &str = "still waiting";
+pub const WAITING: &str = "still waiting";
 
 /// Frames that were lost and counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_measure::document;
 use ontick_network::endpoint::Planned;
-use ontick_network::namespaces::{self, Options, Outcome};
+use ontick_network::namespaces::{self, Carrier, Options, Outcome};
 use ontick_record::network::{Dropped, Emulation, NetworkProof, ProvenStream};
 use ontick_record::run::{Judged, Settings};
 use ontick_record::{Measurement, Run, Series};
@@ -17,6 +17,7 @@ use ontick_tsn::validate::Schedule;
 use ontick_units::show;
 
 use super::{Prove, drawn};
+use crate::commands::network::timing_flags::Timing;
 use crate::commands::network::{planned, proven};
 use crate::failure::Failure;
 use crate::{privileges, stop, terminal};
@@ -27,27 +28,26 @@ impl Prove {
             return Err(Failure::new("--load and --fault are simulated: leave them out, or --in namespaces"));
         }
         let timing = self.planned.timing()?;
-        if timing.target.plane != Some(DataPlane::User) {
-            return Err(Failure::new(format!(
-                "in namespaces the user data plane serves the switches, and the target is {}: leave --target out, or name user",
-                timing.target.name
-            )));
-        }
+        let carrier = self.carrier(&timing)?;
         privileges::NAMESPACES.require("network prove --in namespaces")?;
         let stop = stop::on_signal()?;
         let go_on = || !stop.load(Relaxed);
         let planned = self.planned.read(&timing, &go_on)?;
         let note = planned::note(&planned, timing.target);
         let planned = traced(planned);
-        let core = self.core()?;
+        let core = match carrier {
+            Carrier::User(core) => Some(core),
+            _ => None,
+        };
         let options = Options {
             duration_ns: self.duration,
             open_ns: self.without_gates.min(self.duration),
-            core,
+            carrier,
             talkers: namespaces::beside(core),
             guard_ns: self.guard,
         };
-        let mut run = document::begin(Measurement::NetworkProve, Vec::<Series>::new(), core.cpu);
+        let cpu = core.and_then(|core| core.cpu);
+        let mut run = document::begin(Measurement::NetworkProve, Vec::<Series>::new(), cpu);
         let shown = terminal::can_rewrite();
         let mut look = |what: &str, done: f64| {
             if shown {
@@ -85,7 +85,23 @@ impl Prove {
         Ok(run)
     }
 
-    /// Where the switches run.
+    /// What serves the switches.
+    fn carrier(&self, timing: &Timing) -> Result<Carrier, Failure> {
+        match timing.target.plane {
+            Some(DataPlane::User) => self.core().map(Carrier::User),
+            Some(DataPlane::Kernel) if self.cpu.is_some() => Err(Failure::new(
+                "--cpu is the CPU of the user data plane's core, and the target is the kernel: leave it out",
+            )),
+            Some(DataPlane::Kernel) => Ok(Carrier::Kernel),
+            _ => Err(Failure::new(format!(
+                "in namespaces the user data plane or the kernel serves the switches, and the target is {}: leave \
+                 --target out, or name user or kernel",
+                timing.target.name
+            ))),
+        }
+    }
+
+    /// Where a core runs that serves them.
     fn core(&self) -> Result<CorePlacement, Failure> {
         let Some(cpu) = self.cpu else { return Ok(proof::spinning(None)) };
         if !cpus::online().contains(&cpu) {
@@ -95,13 +111,24 @@ impl Prove {
         Ok(proof::spinning(Some(cpu)))
     }
 
-    fn complete(&self, run: &mut Run, network: &Network, schedule: &Schedule, outcome: &Outcome, core: CorePlacement) {
+    fn complete(
+        &self,
+        run: &mut Run,
+        network: &Network,
+        schedule: &Schedule,
+        outcome: &Outcome,
+        core: Option<CorePlacement>,
+    ) {
         run.duration_ns = outcome.sent_ns;
         run.interrupted = outcome.interrupted;
         run.facts.push("links take no time and lose nothing here: their rates are in the gates alone".into());
         run.notes.extend(outcome.notes.iter().cloned());
-        let settings =
-            Settings { cpu: core.cpu, policy: core.policy.to_string(), clock: "tai".into(), ..Settings::default() };
+        let settings = Settings {
+            cpu: core.and_then(|core| core.cpu),
+            policy: core.map_or(String::new(), |core| core.policy.to_string()),
+            clock: "tai".into(),
+            ..Settings::default()
+        };
         let messages = proven::all_messages(outcome.delivered.iter().map(|of| of.latency.clone()));
         run.series = vec![Series { settings, ..messages }];
         let proof = proof_of(network, schedule, outcome);
