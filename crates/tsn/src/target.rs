@@ -24,6 +24,10 @@ pub struct Target {
     pub length_aware: bool,
 }
 
+/// Entries of a list that Linux' taprio takes at most, so that the list in force and its successor can be shown: both are in
+/// one answer of netlink, which has some 32 000 octets, 36 for each entry.
+pub const KERNEL_ENTRIES: usize = 400;
+
 /// The kinds that are known: IEEE 802.1Q-2022 clause 8.6.8.4, tc-taprio(8), Linux' igc and igb drivers, Microchip's
 /// manual of its switches (TAS port configuration).
 pub const TARGETS: &[Target] = &[
@@ -51,7 +55,7 @@ pub const TARGETS: &[Target] = &[
         name: "kernel",
         about: "Linux' taprio in software (tc-taprio(8)); an entry lasts as long as the shortest frame at least",
         plane: Some(DataPlane::Kernel),
-        most_entries: 1024,
+        most_entries: KERNEL_ENTRIES,
         shortest_ns: 672,
         longest_cycle_ns: i64::MAX as u64,
         reopens: true,

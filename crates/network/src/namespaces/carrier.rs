@@ -8,7 +8,7 @@ use ontick_switch::verify::under_test::{KernelPlane, WAITING};
 use ontick_tsn::egress::DataPlane;
 use ontick_tsn::model::{Base, Switch};
 use ontick_tsn::network::NodeId;
-use ontick_tsn::planning::nodes::{Form, MOST_ENTRIES};
+use ontick_tsn::planning::nodes::Form;
 use ontick_tsn::target;
 
 use super::NamespacesError;
@@ -38,9 +38,13 @@ impl Carrier {
         match self {
             Self::User(_) => user_form(base_ns),
             Self::Kernel => {
-                let length_aware = target::named("kernel").is_some_and(|target| target.length_aware);
-                let plane = Some(DataPlane::Kernel);
-                Form { base: Base::At(base_ns), guard_bands: !length_aware, most_entries: MOST_ENTRIES, plane }
+                let target = target::named("kernel").expect("a target of that name");
+                Form {
+                    base: Base::At(base_ns),
+                    guard_bands: !target.length_aware,
+                    most_entries: target.most_entries,
+                    plane: target.plane,
+                }
             }
         }
     }

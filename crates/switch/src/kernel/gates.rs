@@ -6,6 +6,7 @@ use crate::apply::{Act, Expect, Host, Iface, Step, Undo, fits_tc, qdiscs, root_o
 use crate::qdisc::{Cbs, HANDLE, PRIORITIES, Prio, Taprio};
 use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
+use ontick_tsn::target::KERNEL_ENTRIES;
 use ontick_tsn::wire::LARGEST_SDU;
 
 use super::found::PortState;
@@ -151,6 +152,13 @@ pub(super) fn taprio(
         ));
     }
     let entries = guarded(switch, found, gates, lanes)?;
+    if entries.len() > KERNEL_ENTRIES {
+        return Err(format!(
+            "port {name}: {} entries, guard bands included, and the kernel shows lists of {KERNEL_ENTRIES} at most: use \
+             the user data plane",
+            entries.len()
+        ));
+    }
     let (flags, delay_ns) = match found.port.offload {
         Offload::None => (0, None),
         Offload::TxTime { delay_ns } => (1, Some(delay_ns)),

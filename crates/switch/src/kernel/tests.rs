@@ -350,6 +350,9 @@ fn what_cannot_be_is_said() {
     let mut long = article();
     long.ports[1].gates = Some(gates(&[(1, 3_000_000_000)], Guard::None));
     assert!(why(&PAPER, &long).contains("longer than taprio can count"));
+    let mut many = article();
+    many.ports[1].gates = Some(gates(&[(1, 2_000), (2, 2_000)].repeat(300), Guard::None));
+    assert!(why(&PAPER, &many).contains("600 entries, guard bands included"), "{}", why(&PAPER, &many));
     // A guard that ends just before the window does leaves a sliver.
     let mut short = article();
     short.ports[1].gates = Some(gates(&[(1, 800_000), (2, 200_000)], Guard::Fixed(199_900)));
