@@ -130,6 +130,11 @@ impl Node {
             &[("priority1", self.priority1.to_string())],
         );
         section(
+            "In s: a clock that was in step is stepped, too, if that of a node before it was set later. To slew it takes\n\
+             # minutes.",
+            &[("step_threshold", "0.1".into())],
+        );
+        section(
             "In ms: on a busy machine the stamp of a frame that was sent comes later than after the usual 1 or 10.",
             &[("tx_timestamp_timeout", "100".into())],
         );
@@ -217,6 +222,7 @@ pub(super) mod tests {
             ("logSyncInterval", "-3"),
             ("priority1", "64"),
             ("time_stamping", "software"),
+            ("step_threshold", "0.1"),
             ("neighborPropDelayThresh", "20000000"),
             ("[eth0]", ""),
         ] {
