@@ -104,7 +104,7 @@ pub const NETWORK_TIME: Privileges = Privileges {
     needs: NETWORK.union(Set::NET_BIND_SERVICE).union(Set::SYS_TIME),
     uses: NONE,
     root: None,
-    keeps: Some(Kept { capabilities: NONE, why: "ptp4l and phc2sys have them; ontick reads ptp4l's answers" }),
+    keeps: Some(Kept { capabilities: NONE, why: "linuxptp's programs have them; ontick reads ptp4l's answers" }),
 };
 
 /// The network's time, only measured.

@@ -224,6 +224,45 @@ fn linuxptp_accepts_the_files_of_both_profiles() {
     }
 }
 
+/// Its own judge: ts2phc accepts the file, and then lacks the card.
+#[test]
+fn linuxptp_accepts_the_files_of_a_grandmaster_with_a_pulse() {
+    if !has("ts2phc") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (source, name) in [("nmea:/dev/ttyS9", "nmea"), ("generic", "generic")] {
+        let pps = format!("pps = {{ source = \"{source}\", pin = 1, channel = 2, accuracy = \"1us\" }}\n");
+        let file = folder.path().join("network.toml");
+        fs::write(&file, NETWORK.to_owned() + &pps).unwrap();
+        let files = folder.path().join(name);
+        let [file, out] = [&file, &files].map(|path| path.display().to_string());
+        let config = ["network", "time", "config", &file, "--node", "a"];
+        let written = run(&[&config[..], &["--time-stamping", "hardware", "--out", &out]].concat());
+        assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
+        let read = |name: &str| fs::read_to_string(files.join(name)).unwrap();
+        assert!(read("ptp4l.conf").contains("0x23") && read("phc2sys.conf").contains("-s porta -w"));
+        let judge = |text: String| {
+            fs::write(files.join("ts2phc.conf"), text).unwrap();
+            let mut ts2phc = Command::new("ts2phc");
+            ts2phc.arg("-f").arg(files.join("ts2phc.conf")).args(["-s", name, "-m", "-q", "-l", "7"]);
+            let ended = ts2phc.output().unwrap();
+            stdout(&ended) + &stderr(&ended)
+        };
+        let text = read("ts2phc.conf");
+        let said = judge(text.clone());
+        for part in ["porta.ts2phc.pin_index is 1", "porta.ts2phc.channel is 2", "unknown clock porta"] {
+            assert!(said.contains(part) && !said.contains("parse"), "{said}");
+        }
+        assert!(judge(text.replace("pin_index", "pin")).contains("failed to parse"), "it judges");
+
+        let software = run(&[&config[..], &["--time-stamping", "software"]].concat());
+        let said = stderr(&software);
+        assert_eq!(software.status.code(), Some(2), "{said}");
+        assert!(said.contains("[time.pps] needs a network card with a clock") && said.lines().count() == 1, "{said}");
+    }
+}
+
 /// Outside of the namespaces, where the interfaces are not.
 fn run_in(cable: &Cable, words: &[&str]) -> (Option<i32>, String) {
     let output = ontick(words).current_dir(&cable.folder).output().unwrap();

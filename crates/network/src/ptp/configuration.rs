@@ -1,7 +1,8 @@
 //! The files of linuxptp's programs for one node.
 
-use ontick_tsn::network::{Network, NodeId, Profile, TimeSync, Transport};
+use ontick_tsn::network::{Network, NodeId, Profile, Pulse, TimeSync, Transport};
 
+use super::pulse::announced;
 use super::stamping::Stamping;
 
 /// A node of a network that has `[time]`.
@@ -19,6 +20,8 @@ pub struct Node {
     pub is_grandmaster: bool,
     /// The names of those that the file names as grandmasters, in their order.
     pub grandmasters: Vec<String>,
+    /// By which it has its own time, and the interface whose card stamps that.
+    pub pulse: Option<(String, Pulse)>,
 }
 
 /// A file says too little of a node.
@@ -37,6 +40,28 @@ pub enum NodeError {
     /// The file does not name its interfaces.
     #[error("the file does not name all interfaces of node {0}: name them by `ports` in its [[link]]")]
     NoInterface(String),
+    /// It has several interfaces.
+    #[error(
+        "[time.pps] does not name, by `interface`, the one of node {node} whose card stamps the pulse: {interfaces}"
+    )]
+    NoPulseInterface {
+        /// The node.
+        node: String,
+        /// Those that it has.
+        interfaces: String,
+    },
+    /// It has no such interface.
+    #[error(
+        "[time.pps] names the interface {named}, and those of node {node}, the first grandmaster, are {interfaces}"
+    )]
+    PulseElsewhere {
+        /// The node.
+        node: String,
+        /// What is named.
+        named: String,
+        /// Those that it has.
+        interfaces: String,
+    },
 }
 
 impl Node {
@@ -53,7 +78,9 @@ impl Node {
         }
         let (priority1, is_grandmaster) = (time.priority1(id), time.grandmasters.contains(&id));
         let grandmasters = time.grandmasters.iter().map(|id| network.nodes[*id].name.clone()).collect();
-        Ok(Self { name: name.into(), interfaces, time, priority1, is_grandmaster, grandmasters })
+        let pulse = time.pulse.clone().filter(|_| time.grandmasters.first() == Some(&id));
+        let pulse = pulse.map(|pulse| Ok((pulse_interface(name, &pulse, &interfaces)?, pulse))).transpose()?;
+        Ok(Self { name: name.into(), interfaces, time, priority1, is_grandmaster, grandmasters, pulse })
     }
 
     /// The node that the file has announce this `priority1` as a grandmaster.
@@ -129,6 +156,10 @@ impl Node {
             },
             &[("priority1", self.priority1.to_string())],
         );
+        if let Some((_, pulse)) = &self.pulse {
+            let (why, settings) = announced(pulse);
+            section(why, &settings);
+        }
         section(
             "In s: a clock that was in step is stepped, too, if that of a node before it was set later. To slew it takes\n\
              # minutes.",
@@ -165,14 +196,19 @@ impl Node {
         let Stamping::Hardware(_) = stamping else { return None };
         let Self { name, time, .. } = self;
         let specific = if time.profile == Profile::Gptp { "0x1" } else { "0x0" };
+        let why = match (&self.pulse, self.is_grandmaster) {
+            (Some(_), _) => "The system's clock by the card's, which has the pulse; ptp4l says what UTC is.",
+            (None, true) => {
+                "It asks ptp4l which clock is followed, and steers the others; while this node gives the time, the cards' \
+                 clocks by the system's."
+            }
+            (None, false) => {
+                "It asks ptp4l which clock is followed, and steers the others; the system's clock among them."
+            }
+        };
         Some(format!(
-            "# phc2sys of node {name}: phc2sys -f FILE {}\n# It asks ptp4l which clock is followed, and steers the others; {}.\n\
-             [global]\n{:<23} {}\n{:<23} {specific}\n",
+            "# phc2sys of node {name}: phc2sys -f FILE {}\n# {why}\n[global]\n{:<23} {}\n{:<23} {specific}\n",
             self.phc2sys_options().join(" "),
-            match self.is_grandmaster {
-                true => "while this node gives the time, the cards' clocks by the system's",
-                false => "the system's clock among them",
-            },
             "domainNumber",
             time.domain,
             "transportSpecific",
@@ -180,9 +216,24 @@ impl Node {
     }
 
     /// What its file cannot say: clocks are found by asking ptp4l, and the system's is one of them; a second `-r` has it
-    /// give the time where nobody else does.
-    pub fn phc2sys_options(&self) -> &'static [&'static str] {
-        if self.is_grandmaster { &["-a", "-r", "-r"] } else { &["-a", "-r"] }
+    /// give the time where nobody else does. By a pulse the card's does, which phc2sys cannot find out itself.
+    pub fn phc2sys_options(&self) -> Vec<&str> {
+        match &self.pulse {
+            Some((interface, _)) => vec!["-s", interface, "-w"],
+            None if self.is_grandmaster => vec!["-a", "-r", "-r"],
+            None => vec!["-a", "-r"],
+        }
+    }
+}
+
+/// The interface of a node whose card stamps its pulse.
+fn pulse_interface(node: &str, pulse: &Pulse, interfaces: &[String]) -> Result<String, NodeError> {
+    let (node, listed) = (node.to_owned(), interfaces.join(", "));
+    match (&pulse.interface, interfaces) {
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => Err(NodeError::NoPulseInterface { node, interfaces: listed }),
+        (Some(named), _) if interfaces.contains(named) => Ok(named.clone()),
+        (Some(named), _) => Err(NodeError::PulseElsewhere { node, named: named.clone(), interfaces: listed }),
     }
 }
 
@@ -204,7 +255,7 @@ pub(super) mod tests {
     }
 
     /// The settings of a file.
-    fn settings(text: &str) -> Vec<(&str, &str)> {
+    pub fn settings(text: &str) -> Vec<(&str, &str)> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         lines.map(|line| line.split_once(' ').map_or((line, ""), |(name, value)| (name, value.trim()))).collect()
     }
@@ -268,6 +319,24 @@ pub(super) mod tests {
             [64, 65, 66, 0, 248].map(|priority1| node.grandmaster_of(priority1)),
             [Some("b"), Some("a"), None, None, None]
         );
+    }
+
+    #[test]
+    fn the_interface_of_a_pulse_is_the_only_one_or_named() {
+        let find = |pps: &str| {
+            // Without the station whose cable has no names.
+            let text = "switch = [{ name = \"s1\" }]\nstation = [{ name = \"a\" }, { name = \"b\" }]\nlink = [{ between = \
+                        [\"a\", \"s1\"], ports = [\"eth0\", \"p1\"] }, { between = [\"s1\", \"b\"], ports = [\"p2\", \
+                        \"eth0\"] }]\nstream = [{ name = \"f\", from = \"a\", to = \"b\", size = 100, period = \"1ms\" }]\n";
+            let time = "[time]\nprofile = \"gptp\"\ngrandmaster = \"s1\"\n";
+            let network = ontick_tsn::network::read(&format!("{text}{time}pps = {{ source = \"generic\"{pps} }}\n"));
+            Node::find(&network.unwrap(), "s1").map(|node| node.pulse.unwrap().0)
+        };
+        let (node, interfaces) = ("s1".to_owned(), "p1, p2".to_owned());
+        assert_eq!(find(", interface = \"p2\""), Ok("p2".into()));
+        assert_eq!(find(""), Err(NodeError::NoPulseInterface { node: node.clone(), interfaces: interfaces.clone() }));
+        let named = "eth9".to_owned();
+        assert_eq!(find(", interface = \"eth9\""), Err(NodeError::PulseElsewhere { node, named, interfaces }));
     }
 
     #[test]

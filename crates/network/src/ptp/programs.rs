@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -34,11 +34,29 @@ const READY: Duration = Duration::from_secs(20);
 /// A program that is asked to end does so at once.
 const END: Duration = Duration::from_secs(5);
 
-/// ptp4l, and phc2sys where cards have clocks. Both end with the thread that started them.
+/// ptp4l, phc2sys where cards have clocks, and ts2phc where one of them has a pulse. All end with the thread that started
+/// them.
 #[derive(Debug)]
 pub struct Linuxptp {
     programs: Vec<Program>,
     client: Client,
+    waiting: Waiting,
+}
+
+/// The last program, which gets its file once the one before it is in step.
+#[derive(Debug, Default)]
+struct Waiting {
+    file: Option<String>,
+}
+
+impl Waiting {
+    fn look(&mut self, programs: &mut [Program]) {
+        if let [.., before, last] = programs {
+            if let Some(file) = self.file.take_if(|_| before.is_locked()) {
+                last.give(&file);
+            }
+        }
+    }
 }
 
 /// A program of linuxptp cannot do its work.
@@ -85,6 +103,8 @@ impl Linuxptp {
         // The other one is looked for before anything runs.
         let phc2sys = node.phc2sys(stamping).filter(|_| !free_running);
         let phc2sys = phc2sys.map(|file| Ok((find("phc2sys")?, file))).transpose()?;
+        let ts2phc = node.ts2phc().filter(|_| !free_running);
+        let ts2phc = ts2phc.map(|(file, source)| Ok((find("ts2phc")?, file, source))).transpose()?;
         let mut program = Program::start(
             "ptp4l",
             ptp4l_command(&ptp4l, free_running, socket),
@@ -93,14 +113,25 @@ impl Linuxptp {
         )?;
         let client = program.wait_for(socket, node.addressing(), node.interfaces.len())?;
         let mut programs = vec![program];
+        let has_pulse = ts2phc.is_some();
+        if let Some((tool, file, source)) = ts2phc {
+            programs.push(Program::start("ts2phc", ts2phc_command(&tool, source), &file, Vec::new())?);
+        }
+        let mut waiting = Waiting::default();
         if let Some((tool, file)) = phc2sys {
             let mut command = program::at(&tool.path);
             command.args(["-f", "/dev/stdin"]).args(node.phc2sys_options());
             to_this_process(&mut command, socket);
             // It has no socket of its own that is to be removed.
-            programs.push(Program::start("phc2sys", command, &file, Vec::new())?);
+            let mut program = Program::spawn("phc2sys", command, Vec::new())?;
+            match has_pulse {
+                // A card's clock that nobody has set yet would set the system's to 1970.
+                true => waiting.file = Some(file),
+                false => program.give(&file),
+            }
+            programs.push(program);
         }
-        Ok(Self { programs, client })
+        Ok(Self { programs, client, waiting })
     }
 
     /// Asks ptp4l.
@@ -108,9 +139,11 @@ impl Linuxptp {
         &mut self.client
     }
 
-    /// Whether all of them run still.
+    /// Whether all of them run still. What waits for a clock that is now in step begins.
     pub fn check(&mut self) -> Result<(), ProgramError> {
-        self.programs.iter_mut().try_for_each(Program::check)
+        self.programs.iter_mut().try_for_each(Program::check)?;
+        self.waiting.look(&mut self.programs);
+        Ok(())
     }
 }
 
@@ -126,6 +159,13 @@ fn ptp4l_command(tool: &Tool, free_running: bool, socket: &Path) -> Command {
     if !tool.version.trim_start_matches('v').starts_with("3.") {
         command.arg("--uds_ro_address").arg(read_only(socket));
     }
+    command
+}
+
+/// What it says of each pulse, by which it is known to be in step, is of the highest level.
+fn ts2phc_command(tool: &Tool, source: &str) -> Command {
+    let mut command = program::at(&tool.path);
+    command.args(["-f", "/dev/stdin", "-s", source, "--use_syslog", "0", "--verbose", "1", "--logging_level", "7"]);
     command
 }
 
@@ -156,20 +196,32 @@ impl Node {
 struct Program {
     name: &'static str,
     child: Child,
-    words: Arc<Mutex<VecDeque<String>>>,
+    /// By which its file comes, until it has it.
+    input: Option<ChildStdin>,
+    words: Arc<Mutex<Words>>,
     reader: Option<JoinHandle<()>>,
     /// Its sockets, which one that is killed leaves behind.
     sockets: Vec<PathBuf>,
 }
 
+/// What a program has said.
+#[derive(Debug, Default)]
+struct Words {
+    last: VecDeque<String>,
+    /// Its servo is in step, as it says of each offset: `s2`, or `s3` if it is stable, too.
+    is_locked: bool,
+}
+
 impl Program {
     /// Starts it with its file on the standard input: nothing is left on a disk.
-    fn start(
-        name: &'static str,
-        mut command: Command,
-        file: &str,
-        sockets: Vec<PathBuf>,
-    ) -> Result<Self, ProgramError> {
+    fn start(name: &'static str, command: Command, file: &str, sockets: Vec<PathBuf>) -> Result<Self, ProgramError> {
+        let mut program = Self::spawn(name, command, sockets)?;
+        program.give(file);
+        Ok(program)
+    }
+
+    /// Starts it. It waits for its file before it does anything.
+    fn spawn(name: &'static str, mut command: Command, sockets: Vec<PathBuf>) -> Result<Self, ProgramError> {
         let failed = |why| ProgramError::Start { program: name, why };
         // Ctrl-C at the terminal is this process's.
         command.process_group(0);
@@ -178,9 +230,8 @@ impl Program {
         let mut child = end_with_this_thread(&mut command).spawn().map_err(failed)?;
         // Its ends of the pipe must be the only ones, or the reading would never end.
         drop(command);
-        // One that ended has its reason in its words.
-        let _ = child.stdin.take().expect("it is piped").write_all(file.as_bytes());
-        let words = Arc::new(Mutex::new(VecDeque::new()));
+        let input = child.stdin.take();
+        let words = Arc::new(Mutex::new(Words::default()));
         let reader = std::thread::spawn({
             let words = words.clone();
             // It only reads.
@@ -189,7 +240,17 @@ impl Program {
                 keep_last(BufReader::new(File::from(output)), &words);
             }
         });
-        Ok(Self { name, child, words, reader: Some(reader), sockets })
+        Ok(Self { name, child, input, words, reader: Some(reader), sockets })
+    }
+
+    /// Its file, whole.
+    fn give(&mut self, file: &str) {
+        // One that ended has its reason in its words.
+        let _ = self.input.take().map(|mut input| input.write_all(file.as_bytes()));
+    }
+
+    fn is_locked(&self) -> bool {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).is_locked
     }
 
     fn check(&mut self) -> Result<(), ProgramError> {
@@ -204,7 +265,7 @@ impl Program {
     fn last_words(&mut self) -> String {
         let _ = self.reader.take().map(JoinHandle::join);
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        quoted(self.name, &words.iter().map(|line| format!("{line}\n")).collect::<String>())
+        quoted(self.name, &words.last.iter().map(|line| format!("{line}\n")).collect::<String>())
     }
 
     fn wait_for(&mut self, socket: &Path, addressing: Addressing, ports: usize) -> Result<Client, ProgramError> {
@@ -231,6 +292,8 @@ impl Drop for Program {
             if !std::mem::replace(&mut asked, true) {
                 // It puts its clock's frequency and its sockets in order itself.
                 let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+                // One that waits for its file looks only then.
+                self.input = None;
             }
             if began.elapsed() > END {
                 let _ = self.child.kill();
@@ -244,19 +307,29 @@ impl Drop for Program {
 }
 
 /// Reads to the end, and keeps the last lines without the program's name and its time.
-fn keep_last(mut output: BufReader<impl Read>, words: &Mutex<VecDeque<String>>) {
+fn keep_last(mut output: BufReader<impl Read>, words: &Mutex<Words>) {
     let mut line = Vec::new();
     // A program that writes no line end is not read into memory without end.
     while output.by_ref().take(4_096).read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         let text = String::from_utf8_lossy(&line);
         let said = text.split_once("]: ").map_or(text.as_ref(), |(_, said)| said).trim().to_owned();
         let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
-        if words.len() == LINES {
-            words.pop_front();
+        if let Some(is_locked) = says_locked(&said) {
+            words.is_locked = is_locked;
         }
-        words.push_back(said);
+        if words.last.len() == LINES {
+            words.last.pop_front();
+        }
+        words.last.push_back(said);
         line.clear();
     }
+}
+
+/// Whether a servo is in step, in a line of its: `eth0 master offset 12 s2 freq +345`.
+fn says_locked(line: &str) -> Option<bool> {
+    let (before, _) = line.split_once(" freq ")?;
+    let state = before.rsplit(' ').next()?;
+    matches!(state, "s0" | "s1" | "s2" | "s3").then_some(matches!(state, "s2" | "s3"))
 }
 
 #[cfg(test)]
@@ -290,6 +363,46 @@ mod tests {
         }
         drop(program);
         assert!(ended.exists() && !socket.exists());
+    }
+
+    #[test]
+    fn what_waits_for_a_clock_begins_when_that_is_in_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let [go, began] = ["go", "began"].map(|name| folder.path().join(name));
+        let mut pulse = Command::new("sh");
+        let script = "echo 'ts2phc[1.2]: eth0 master offset 9 s0 freq +0'; until [ -e \"$0\" ]; do sleep 0.01; done; \
+                      echo 'ts2phc[1.3]: eth0 master offset 1 s2 freq -5'; sleep 60";
+        pulse.args(["-c", script]).arg(&go);
+        let mut system = Command::new("sh");
+        system.args(["-c", "cat > \"$0\".new && mv \"$0\".new \"$0\"; sleep 60"]).arg(&began);
+        let programs = vec![
+            Program::start("ts2phc", pulse, "", Vec::new()).unwrap(),
+            Program::spawn("phc2sys", system, Vec::new()).unwrap(),
+        ];
+        let mut waiting = Waiting { file: Some("its file".into()) };
+        let mut programs = programs;
+        let said = |program: &Program| !program.words.lock().unwrap().last.is_empty();
+        while !said(&programs[0]) {
+            std::thread::yield_now();
+        }
+        waiting.look(&mut programs);
+        assert!(waiting.file.is_some() && !began.exists(), "the clock is not in step");
+        std::fs::write(&go, "").unwrap();
+        while waiting.file.is_some() {
+            waiting.look(&mut programs);
+            std::thread::yield_now();
+        }
+        while !began.exists() {
+            std::thread::yield_now();
+        }
+        assert_eq!(std::fs::read_to_string(&began).unwrap(), "its file");
+    }
+
+    #[test]
+    fn a_servo_says_whether_it_is_in_step() {
+        let lines =
+            ["eth0 master offset 12 s2 freq +345", "eth0 offset -3 s3 freq -1", "eth0 offset 7 s1 freq +0", "nmea x"];
+        assert_eq!(lines.map(says_locked), [Some(true), Some(true), Some(false), None]);
     }
 
     #[test]

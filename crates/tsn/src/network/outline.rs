@@ -95,6 +95,28 @@ struct TimeSync {
     /// It is good again after so many good readings without a bad one.
     #[schemars(range(min = 1, max = 10_000), extend("default" = 8))]
     good_readings: Option<u32>,
+    /// A pulse each second, by which the first grandmaster's network card has its own time.
+    pps: Option<Pulse>,
+}
+
+/// A pulse each second, which the clock of a network card stamps.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Pulse {
+    /// From where the number of the second is: a satellite receiver at a serial port, or the system's clock.
+    #[schemars(regex(pattern = "^(generic|nmea:/[^\\s]+)$"))]
+    source: String,
+    /// The interface whose card stamps it: the only one of the node if it has one.
+    interface: Option<String>,
+    /// The card's pin.
+    #[schemars(extend("default" = 0))]
+    pin: Option<u8>,
+    /// The card's channel for external time stamps.
+    #[schemars(extend("default" = 0))]
+    channel: Option<u8>,
+    /// How far it is from the true second at most, 25ns to 1s; unknown if left out.
+    accuracy: Option<Time>,
 }
 
 #[derive(JsonSchema)]

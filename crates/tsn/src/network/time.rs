@@ -4,6 +4,7 @@ use toml::Spanned;
 
 use super::NodeId;
 use super::names::{Names, one_or_several};
+use super::pulse::{self, Pulse};
 use crate::config::problem::{Report, Reported};
 use crate::config::table::Table;
 use crate::config::{ValueError, values};
@@ -42,6 +43,8 @@ pub struct TimeSync {
     pub offset_bound_ns: Option<u64>,
     /// What becomes of the gates of a node that loses the time; absent: they stay as they are.
     pub on_time_loss: Option<OnTimeLoss>,
+    /// By which the first of the grandmasters has its own time; absent: by its system's clock.
+    pub pulse: Option<Pulse>,
 }
 
 /// What becomes of gates when the time is lost, and when it is.
@@ -110,6 +113,11 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
         ns => Ok(ns),
     });
     let good_readings = table.whole("good-readings", 1..=MOST_GOOD_READINGS, report);
+    let pulse = match table.table("pps", "[time.pps]".into(), report) {
+        Ok(Some(table)) => Ok(Some((table.span(), pulse::read(table, report)))),
+        Ok(None) => Ok(None),
+        Err(reported) => Err(reported),
+    };
     table.finish(report);
 
     let profile = profile.map(Spanned::into_inner);
@@ -128,6 +136,12 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
         }
         found => Ok(found.map(Spanned::into_inner).unwrap_or_default()),
     });
+    let pulse =
+        pulse.and_then(|pulse| match (&grandmasters, pulse) {
+            (Ok(named), Some((span, _))) if named.is_empty() => Err(report
+                .error(span, "[time.pps] is the pulse of the first node that `grandmaster` names, and it names none")),
+            (_, pulse) => pulse.map(|(_, pulse)| pulse).transpose(),
+        });
     let profile = profile?;
     // As linuxptp's examples of both profiles have them.
     let (usual_sync, usual_announce) = match profile {
@@ -145,6 +159,7 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
         log_announce_interval: announce?.map_or(usual_announce, Spanned::into_inner),
         offset_bound_ns: bound?.map(Spanned::into_inner),
         on_time_loss,
+        pulse: pulse?,
     })
 }
 
@@ -195,6 +210,7 @@ fn seconds(log: i8) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pulse::PulseSource;
     use super::*;
 
     const NETWORK: &str = r#"
@@ -226,6 +242,7 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
             log_announce_interval: 2,
             offset_bound_ns: Some(50_000),
             on_time_loss: Some(OnTimeLoss { gates: GateOverride::Closed, holdover_ns: 125_000_000, good_readings: 3 }),
+            pulse: None,
         };
         assert_eq!(time(all), Ok(Some(expected.clone())));
         assert_eq!([0, 1, 2].map(|node| expected.priority1(node)), [128, 64, 65]);
@@ -235,6 +252,25 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
         assert_eq!(lost("on-time-loss = \"open\""), Some(usual));
         let slow = lost("on-time-loss = \"open\"\nsync-interval = \"16s\"").unwrap();
         assert_eq!(slow.holdover_ns, 64_000_000_000, "four Sync messages");
+    }
+
+    #[test]
+    fn a_grandmaster_may_have_a_pulse() {
+        let pulse = |keys: &str| {
+            let section = format!("profile = \"gptp\"\ngrandmaster = \"a\"\n[time.pps]\n{keys}");
+            time(&section).unwrap().unwrap().pulse.unwrap()
+        };
+        let usual = Pulse { source: PulseSource::Generic, interface: None, pin: 0, channel: 0, accuracy_ns: None };
+        assert_eq!(pulse("source = \"generic\""), usual);
+        let keys = "source = \"nmea:/dev/ttyS0\"\ninterface = \"eth0\"\npin = 1\nchannel = 2\naccuracy = \"100ns\"";
+        let all = Pulse {
+            source: PulseSource::Nmea("/dev/ttyS0".into()),
+            interface: Some("eth0".into()),
+            pin: 1,
+            channel: 2,
+            accuracy_ns: Some(100),
+        };
+        assert_eq!(pulse(keys), all);
     }
 
     #[test]
@@ -261,6 +297,17 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
             ("profile = \"gptp\"\non-time-loss = \"keep\"\nholdover = \"1s\"", "f:9:12: `holdover` has no effect"),
             ("profile = \"gptp\"\ngood-readings = 4", "f:8:17: `good-readings` has no effect"),
             ("profile = \"gptp\"\nbound = \"1us\"", "unknown key `bound` in [time]"),
+            (
+                "profile = \"gptp\"\n[time.pps]\nsource = \"generic\"",
+                "f:8:1: [time.pps] is the pulse of the first node",
+            ),
+            ("profile = \"gptp\"\ngrandmaster = \"a\"\n[time.pps]", "[time.pps] lacks `source`"),
+            ("profile = \"gptp\"\ngrandmaster = \"a\"\npps.source = \"nmea\"", "f:9:14: `source`: "),
+            ("profile = \"gptp\"\ngrandmaster = \"a\"\npps.source = \"nmea:/dev/tty S0\"", "f:9:14: `source`: "),
+            ("profile = \"gptp\"\npps.pin = 256", "`pin` is from 0 to 255, not 256"),
+            ("profile = \"gptp\"\npps.accuracy = \"24ns\"", "`accuracy`: "),
+            ("profile = \"gptp\"\npps.accuracy = \"2s\"", "`accuracy`: "),
+            ("profile = \"gptp\"\npps.edge = \"rising\"", "unknown key `edge` in [time.pps]"),
         ] {
             let said = time(section).unwrap_err();
             assert!(said.contains(says), "{section}: {said}");

@@ -11,8 +11,8 @@ use crate::terminal;
 
 /// Write the files by which linuxptp keeps a node in time.
 ///
-/// They are ptp4l.conf and, where network cards have clocks, phc2sys.conf. The interfaces are those of the node in the
-/// network's file.
+/// They are ptp4l.conf, phc2sys.conf where network cards have clocks, and ts2phc.conf of a grandmaster that has its time by
+/// a pulse each second. The interfaces are those of the node in the network's file.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick network time config network.toml --node s1 --out /etc/linuxptp\n  ontick network time config network.toml --node camera --time-stamping software"
@@ -29,7 +29,12 @@ impl Config {
     pub fn run(self) -> Result<Outcome, Failure> {
         let node = self.node.find()?;
         let stamping = self.node.stamping_anywhere(&node)?;
-        let files = [("ptp4l.conf", Some(node.ptp4l(&stamping))), ("phc2sys.conf", node.phc2sys(&stamping))];
+        node.check_pulse(&stamping)?;
+        let files = [
+            ("ptp4l.conf", Some(node.ptp4l(&stamping))),
+            ("phc2sys.conf", node.phc2sys(&stamping)),
+            ("ts2phc.conf", node.ts2phc().map(|(file, _)| file)),
+        ];
         let files = files.into_iter().filter_map(|(name, text)| Some((name, text?)));
         match &self.out {
             None => terminal::print(&files.map(|(_, text)| text).collect::<Vec<_>>().join("\n"))?,

@@ -192,6 +192,8 @@ fn steering(role: TimeRole, stamps: Option<Stamps>, free_running: bool, programs
     let (system, cards) = match stamps {
         Some(Stamps::Software) => (ptp4l.or(others), None),
         Some(Stamps::Hardware) => match (role, runs("phc2sys")) {
+            // By a pulse the card has its time, and gives it to the system.
+            (TimeRole::Grandmaster, phc2sys) if runs("ts2phc").is_some() => (phc2sys.or(others), runs("ts2phc")),
             (TimeRole::Grandmaster, phc2sys) => (others, phc2sys),
             (_, phc2sys) => (phc2sys.or(others), ptp4l),
         },
@@ -218,6 +220,8 @@ mod tests {
         assert_eq!(of(TimeRole::Follower, Stamps::Hardware, &both), ["phc2sys", "ptp4l"]);
         assert_eq!(of(TimeRole::Follower, Stamps::Hardware, &["ptp4l"]), ["", "ptp4l"]);
         assert_eq!(of(TimeRole::Grandmaster, Stamps::Hardware, &both), ["chronyd", "phc2sys"]);
+        let pulse = ["phc2sys", "ptp4l", "ts2phc"];
+        assert_eq!(of(TimeRole::Grandmaster, Stamps::Hardware, &pulse), ["phc2sys", "ts2phc"]);
         let free = steering(TimeRole::Follower, Some(Stamps::Software), true, &["ptp4l".to_owned()]);
         assert_eq!((free.system, free.free_running), (None, true));
     }

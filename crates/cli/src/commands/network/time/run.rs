@@ -35,7 +35,8 @@ pub(super) const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd
 
 /// Keep a node in time, and watch how well.
 ///
-/// Runs ptp4l, and phc2sys where network cards have clocks, which end with this command. Prints the node's role, its offset
+/// Runs ptp4l, phc2sys where network cards have clocks, and ts2phc where one has a pulse each second; they end with this
+/// command. Prints the node's role, its offset
 /// from the grandmaster and the delay of the way each second, and what happens: a grandmaster that is lost, comes back,
 /// is another one or one too many. What becomes of the gates of this machine's switches when the time is lost is said by
 /// `on-time-loss` in the network's file.
@@ -82,6 +83,7 @@ impl Run {
         let node = self.node.find()?;
         let stamping = self.node.stamping_here(&node)?;
         if !self.free_running {
+            node.check_pulse(&stamping)?;
             refuse_other_programs(&node)?;
         }
         let socket = SocketDir::new(self.sockets.as_deref()).socket(&node.name)?;
@@ -108,7 +110,11 @@ impl Run {
             Stamping::Hardware(_) => "frames are stamped by hardware",
             Stamping::Software(_) => "frames are stamped by software",
         };
-        let set = if self.free_running { "; no clock is set (--free-running)" } else { "" };
+        let set = match &node.pulse {
+            _ if self.free_running => "; no clock is set (--free-running)".into(),
+            Some((interface, _)) => format!("; its own time is by the pulse at {interface}"),
+            None => String::new(),
+        };
         let (name, interfaces) = (&node.name, node.interfaces.join(", "));
         format!("ontick: node {name} takes part in PTP at {interfaces}; {by}{set} (Ctrl-C ends it)")
     }
@@ -194,9 +200,10 @@ fn sync_interval(node: &Node) -> Duration {
     Duration::from_secs_f64(seconds.clamp(1.0 / 32.0, 1.0))
 }
 
-/// Two programs that set one clock each undo what the other one does.
+/// Two programs that set one clock each undo what the other one does. With a pulse phc2sys sets the system's.
 fn refuse_other_programs(node: &Node) -> Result<(), Failure> {
-    let may_run = |name: &String| node.is_first_grandmaster() && OF_OTHERS.contains(&name.as_str());
+    let by_others = node.is_first_grandmaster() && node.pulse.is_none();
+    let may_run = |name: &String| by_others && OF_OTHERS.contains(&name.as_str());
     let running = clock_programs();
     match running.iter().find(|name| !may_run(name)) {
         None => Ok(()),
