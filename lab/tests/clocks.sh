@@ -49,7 +49,7 @@ expect_together() {
 # Usage: await_together NAME NAME    a bridge's own clock may be stepped after that of what is behind it
 await_together() {
   local try ahead within
-  for ((try = 0; try < 60; try++)); do
+  for ((try = 0; try < 120; try++)); do
     read -r ahead within < <(compare_clocks "$1" "$2")
     [ "$((${ahead#-} - within))" -ge 200000000 ] || return 0
     sleep 0.5
