@@ -1,11 +1,14 @@
 //! The ioctl behind ethtool(8), for what no netlink program of a stock machine tells: offloads by name, interrupt
-//! coalescing, rings, energy-efficient Ethernet, channels, speed and the driver's own counters.
+//! coalescing, rings, energy-efficient Ethernet, channels, speed and the driver's own counters. Frame preemption has no ioctl,
+//! and goes by ethtool's own netlink messages.
 //!
 //! An interface is that of this name in the calling thread's network namespace.
 #![deny(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 pub mod features;
+pub mod mac_merge;
+mod netlink;
 mod request;
 pub mod values;
 
