@@ -121,6 +121,7 @@ pub fn model(socket: Socket) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None; 8],
         gates: None,
     };

@@ -52,6 +52,7 @@ fn plain(network: &Network, node: usize, out: &[LinkId]) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None],
         gates: None,
     };

@@ -43,6 +43,9 @@ pub struct Taprio {
     pub delay_ns: Option<u32>,
     /// Largest service data unit of each traffic class, 0 for any; empty where none is limited.
     pub max_sdu: Vec<u32>,
+    /// Whether frames of each traffic class are preempted; empty where none are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preemptible: Vec<bool>,
 }
 
 /// What tc shows of a taprio queueing discipline.
@@ -58,6 +61,8 @@ pub struct TaprioState {
     pub queues: Vec<(u64, u64)>,
     /// 0: software, 1: transmission times, 2: the port.
     pub flags: u64,
+    /// Whether frames of each traffic class are preempted; empty where that is not shown.
+    pub preemptible: Vec<bool>,
 }
 
 /// A schedule as tc shows it.
@@ -99,6 +104,7 @@ impl TaprioState {
             map: numbers(&options["map"])?,
             queues: options["queues"].as_array()?.iter().filter_map(queue).collect(),
             flags: number(&options["flags"]).unwrap_or(0),
+            preemptible: preemptible(options),
         })
     }
 
@@ -114,7 +120,7 @@ impl TaprioState {
         } else if self.flags != u64::from(wanted.flags) {
             Some(format!("flags {:#x}", self.flags))
         } else {
-            None
+            preempts_otherwise(&self.preemptible, &wanted.preemptible)
         }
     }
 }
@@ -141,6 +147,7 @@ impl Taprio {
         if !self.max_sdu.is_empty() {
             words += &format!(" max-sdu {}", list(&mut self.max_sdu.iter().map(u32::to_string)));
         }
+        words += &fp(&self.preemptible);
         if self.flags != 0 {
             words += &format!(" flags {:#x}", self.flags);
         }
@@ -184,6 +191,62 @@ impl Prio {
         let map: Vec<u64> = qdisc["options"]["priomap"].as_array()?.iter().filter_map(number).collect();
         (!map.iter().copied().eq(self.map.iter().map(|band| u64::from(*band)))).then(|| format!("another map: {map:?}"))
     }
+}
+
+/// An mqprio queueing discipline with the port's own queues: strict priority by the port, which preempts some classes'
+/// frames.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mqprio {
+    /// The traffic class of each priority. Each class has one transmit queue, of the same number.
+    pub map: [u8; PRIORITIES],
+    /// Whether frames of each traffic class are preempted.
+    pub preemptible: Vec<bool>,
+}
+
+impl Mqprio {
+    /// What follows `tc qdisc replace dev PORT`.
+    pub fn words(&self) -> String {
+        let map: Vec<String> = self.map.iter().map(u8::to_string).collect();
+        let queues: Vec<String> = (0..self.preemptible.len()).map(|queue| format!("1@{queue}")).collect();
+        format!(
+            "parent root handle {HANDLE} mqprio num_tc {} map {} queues {}{} hw 1",
+            queues.len(),
+            map.join(" "),
+            queues.join(" "),
+            fp(&self.preemptible)
+        )
+    }
+
+    /// What of an entry of `tc -j qdisc show` is not as wanted; none if all is.
+    pub fn differs(&self, qdisc: &Value) -> Option<String> {
+        let map: Vec<u64> = qdisc["options"]["map"].as_array()?.iter().filter_map(number).collect();
+        if !map.iter().copied().eq(self.map.iter().map(|class| u64::from(*class))) {
+            return Some(format!("another map: {map:?}"));
+        }
+        preempts_otherwise(&preemptible(&qdisc["options"]), &self.preemptible)
+    }
+}
+
+/// Which traffic classes are express and which preemptible, as tc takes it.
+fn fp(preemptible: &[bool]) -> String {
+    if preemptible.is_empty() {
+        return String::new();
+    }
+    let words = preemptible.iter().map(|preemptible| if *preemptible { " P" } else { " E" });
+    format!(" fp{}", words.collect::<String>())
+}
+
+/// Whether frames of each traffic class are preempted, as tc shows it; empty where it does not.
+fn preemptible(options: &Value) -> Vec<bool> {
+    options["fp"].as_array().into_iter().flatten().map(|class| class == "P").collect()
+}
+
+/// What of it is not as wanted. It is shown of all sixteen classes that there may be.
+fn preempts_otherwise(shown: &[bool], wanted: &[bool]) -> Option<String> {
+    (shown.get(..wanted.len()) != Some(wanted)).then(|| match shown {
+        [] => "no classes whose frames are preempted".into(),
+        shown => format!("other classes whose frames are preempted:{}", fp(shown.get(..wanted.len()).unwrap_or(shown))),
+    })
 }
 
 /// A cbs queueing discipline: the credit-based shaper in software.
@@ -270,5 +333,21 @@ mod tests {
             assert_eq!(shown.admin.unwrap().base_ns, 7);
             assert_eq!(shown.oper.map(|oper| oper.base_ns), (!before.is_empty()).then_some(1));
         }
+    }
+
+    /// As iproute2 6.4 and later show it: of all sixteen classes that there may be.
+    #[test]
+    fn classes_that_are_preempted_are_compared() {
+        let shown = |fp: &str| -> Value {
+            let map = vec!["1"; PRIORITIES].join(",");
+            serde_json::from_str(&format!(r#"{{"kind":"mqprio","options":{{"tc":2,"map":[{map}]{fp}}}}}"#)).unwrap()
+        };
+        let wanted = Mqprio { map: [1; PRIORITIES], preemptible: vec![true, false] };
+        assert_eq!(wanted.differs(&shown(r#","fp":["P","E","E","E"]"#)), None);
+        let other = wanted.differs(&shown(r#","fp":["E","E","E","E"]"#));
+        assert_eq!(other.as_deref(), Some("other classes whose frames are preempted: fp E E"));
+        let none = wanted.differs(&shown(""));
+        assert_eq!(none.as_deref(), Some("no classes whose frames are preempted"));
+        assert!(Mqprio { map: [0; PRIORITIES], ..wanted }.differs(&shown("")).unwrap().starts_with("another map"));
     }
 }

@@ -18,7 +18,7 @@ use kill::{Kill, Manner, Step, at_each_step};
 use ontick_switch::apply::{
     Act, ApplyError, Expect, Host, Journal, Live, Lock, Plan, Refused, SwitchDir, apply, differences, revert,
 };
-use ontick_switch::ethtool;
+use ontick_switch::ethtool::{self, mac_merge};
 use ontick_switch::features::Features;
 use ontick_switch::kernel::{self, Options, ReconcileEnd};
 use ontick_switch::verify::namespace::Namespace;
@@ -49,6 +49,10 @@ impl Host for Faulty {
 
     fn features(&self, port: &str) -> Result<Features, Refused> {
         Live.features(port)
+    }
+
+    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
+        Live.mac_merge(port)
     }
 
     fn transmit_queues(&self, port: &str) -> Option<u32> {
@@ -91,6 +95,7 @@ fn switch(classifier: Classifier) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None; 2],
         gates: None,
     };

@@ -349,8 +349,32 @@ pub struct Port {
     /// Idle slope of each class that the credit-based shaper limits, in bits per second on the wire (operIdleSlope, IEEE
     /// 802.1Q-2022 clause 34.3). By the class's place in [`Switch::classes`]; empty: none is shaped.
     pub idle_slopes: Vec<Option<u64>>,
+    /// Which classes' frames are preempted by those of the others; absent: none.
+    pub preemption: Option<Preemption>,
     /// When which gates are open; absent: all are, always.
     pub gates: Option<Gates>,
+}
+
+/// Frame preemption (IEEE 802.1Q-2022 clause 6.7.2, IEEE 802.3-2022 clause 99): a frame of a preemptible class is
+/// interrupted for one of an express class, and goes on afterwards. The port does that; no data plane of its own can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preemption {
+    /// Preemptible classes, by their place in [`Switch::classes`], in ascending order; all others are express, and there
+    /// is at least one of each.
+    pub preemptible: Vec<usize>,
+    /// Whether the other end is asked before anything is preempted (802.3-2022 clause 99.4.3).
+    pub verify: bool,
+    /// How long its answer is waited for each time, in ms, 1 to 128.
+    pub verify_time_ms: u32,
+    /// Octets of a fragment at least, without its check sequence: 60, 124, 188 or 252.
+    pub min_fragment_size: u32,
+}
+
+impl Preemption {
+    /// Whether frames of a class are preempted, by its place in [`Switch::classes`].
+    pub fn is_preemptible(&self, class: usize) -> bool {
+        self.preemptible.contains(&class)
+    }
 }
 
 /// How a port's hardware takes part in the kernel's data plane.
@@ -423,6 +447,12 @@ impl Port {
     /// Transmit queues of a class, by its place in [`Switch::classes`].
     pub fn transmit_queues_of(&self, class: usize) -> u16 {
         self.transmit_queues.get(class).map_or(1, |queues| u16::from(*queues))
+    }
+
+    /// Whether each class needs a transmit queue of its own in the kernel's data plane: gates and frame preemption know
+    /// frames by their queue.
+    pub fn is_by_queue(&self) -> bool {
+        self.gates.is_some() || self.preemption.is_some()
     }
 
     /// Whether the credit-based shaper limits any class.

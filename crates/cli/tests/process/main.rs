@@ -103,6 +103,7 @@ mod switch_names;
 mod switch_path;
 mod switch_plan;
 mod switch_ports;
+mod switch_preemption;
 mod switch_proof;
 mod switch_proof_shaped;
 mod switch_redundancy;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ontick_ethtool::mac_merge;
 use serde::{Deserialize, Serialize};
 
 use crate::qdisc::Taprio;
@@ -48,6 +49,13 @@ pub enum Act {
         /// Its taprio.
         taprio: Taprio,
     },
+    /// The port's MAC Merge sublayer, by which it preempts frames.
+    MacMerge {
+        /// The port.
+        port: String,
+        /// What it is to be.
+        wanted: mac_merge::Settings,
+    },
     /// Waits until the port has a link, but no longer than so; that there is none is no fault.
     AwaitLink {
         /// The port.
@@ -79,6 +87,7 @@ impl fmt::Display for Act {
             Act::Gates { port, taprio } => {
                 write!(f, "tc qdisc replace dev {port} {} # by rtnetlink: tc has no room for it", taprio.words())
             }
+            Act::MacMerge { port, wanted } => write!(f, "ethtool --set-mm {port} {wanted}"),
             Act::AwaitLink { port, at_most_ms } => {
                 write!(f, "# wait up to {} s for {port}'s link", at_most_ms.div_ceil(1000))
             }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::undo::{qdiscs, root_of};
 use super::{Host, Link, Refused, Snapshot, links, openvswitch, undo};
-use crate::qdisc::{Cbs, HANDLE, Prio, Taprio, TaprioState};
+use crate::ethtool::mac_merge;
+use crate::qdisc::{Cbs, HANDLE, Mqprio, Prio, Taprio, TaprioState};
 
 /// Something that a step brings about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +85,20 @@ pub enum Expect {
         port: String,
         /// The queueing discipline.
         prio: Prio,
+    },
+    /// The port's transmit queues without gates, some of whose frames are preempted.
+    Mqprio {
+        /// The port.
+        port: String,
+        /// The queueing discipline.
+        mqprio: Mqprio,
+    },
+    /// The port's MAC Merge sublayer.
+    MacMerge {
+        /// The port.
+        port: String,
+        /// What it is set to.
+        wanted: mac_merge::Settings,
     },
     /// The shaper of one of the port's classes.
     Cbs {
@@ -177,6 +192,8 @@ impl Expect {
             | Expect::Features { port, .. }
             | Expect::Taprio { port, .. }
             | Expect::Prio { port, .. }
+            | Expect::Mqprio { port, .. }
+            | Expect::MacMerge { port, .. }
             | Expect::Cbs { port, .. }
             | Expect::Children { port, .. }
             | Expect::OvsPort { port, .. }
@@ -270,6 +287,17 @@ impl Expect {
                     Some(root) if is_ours(root, "prio") => prio.differs(root).map(|said| format!("has {said}")),
                     root => Some(another(root, "prio")),
                 }
+            }
+            Expect::Mqprio { port, mqprio } => {
+                let qdiscs = qdiscs(host, port)?;
+                match root_of(&qdiscs) {
+                    Some(root) if is_ours(root, "mqprio") => mqprio.differs(root).map(|said| format!("has {said}")),
+                    root => Some(another(root, "mqprio")),
+                }
+            }
+            Expect::MacMerge { port, wanted } => {
+                let now = host.mac_merge(port)?.settings;
+                (now != *wanted).then(|| format!("preempts frames otherwise ({now})"))
             }
             Expect::Cbs { port, parent, cbs } => {
                 let qdiscs = qdiscs(host, port)?;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use super::Act;
 use super::long_list;
 use super::quoted::quoted;
+use crate::ethtool::mac_merge;
 use crate::{ethtool, features};
 
 /// Something was refused.
@@ -38,6 +39,9 @@ pub trait Host {
 
     /// The offloads of a port.
     fn features(&self, port: &str) -> Result<features::Features, Refused>;
+
+    /// The MAC Merge sublayer of a port, by which it preempts frames.
+    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused>;
 
     /// Transmit queues of a port that are in use, where its driver tells.
     fn transmit_queues(&self, port: &str) -> Option<u32>;
@@ -73,6 +77,10 @@ impl Host for Live {
         features::get(port).map_err(|e| refused(format!("ethtool -k {port}"), &e))
     }
 
+    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
+        mac_merge::get(port).map_err(|e| refused(format!("ethtool --show-mm {port}"), &e))
+    }
+
     fn transmit_queues(&self, port: &str) -> Option<u32> {
         ethtool::transmit_queues(port)
     }
@@ -105,6 +113,7 @@ impl Host for Live {
                 let what = || format!("a list of {} entries for the gates of {port}", taprio.entries.len());
                 long_list::replace(port, taprio).map_err(|e| refused(what(), &e))
             }
+            Act::MacMerge { port, wanted } => mac_merge::set(port, wanted).map_err(|e| refused(act.to_string(), &e)),
             Act::AwaitLink { port, at_most_ms } => {
                 let began = Instant::now();
                 while began.elapsed() < Duration::from_millis(*at_most_ms) && !has_carrier(self, port) {

@@ -39,6 +39,9 @@ const ENTRY_INTERVAL: u16 = 4;
 
 const TC_ENTRY_INDEX: u16 = 1;
 const TC_ENTRY_MAX_SDU: u16 = 2;
+const TC_ENTRY_FP: u16 = 3;
+const TC_FP_EXPRESS: u32 = 1;
+const TC_FP_PREEMPTIBLE: u32 = 2;
 
 /// Whether tc has room for it.
 pub fn fits_tc(taprio: &Taprio) -> bool {
@@ -111,10 +114,16 @@ fn options(to: &mut Vec<u8>, taprio: &Taprio) {
     attribute(to, PRIOMAP, &priority_map(taprio));
     attribute(to, BASE_TIME, &taprio.base_ns.to_ne_bytes());
     attribute(to, CYCLE_TIME, &taprio.cycle_ns.to_ne_bytes());
-    for (class, sdu) in (0u32..).zip(&taprio.max_sdu) {
+    for class in 0..taprio.max_sdu.len().max(taprio.preemptible.len()) {
         nest(to, TC_ENTRY, |to| {
-            attribute(to, TC_ENTRY_INDEX, &class.to_ne_bytes());
-            attribute(to, TC_ENTRY_MAX_SDU, &sdu.to_ne_bytes());
+            attribute(to, TC_ENTRY_INDEX, &(class as u32).to_ne_bytes());
+            if let Some(sdu) = taprio.max_sdu.get(class) {
+                attribute(to, TC_ENTRY_MAX_SDU, &sdu.to_ne_bytes());
+            }
+            if let Some(preemptible) = taprio.preemptible.get(class) {
+                let fp = if *preemptible { TC_FP_PREEMPTIBLE } else { TC_FP_EXPRESS };
+                attribute(to, TC_ENTRY_FP, &fp.to_ne_bytes());
+            }
         });
     }
     nest(to, ENTRY_LIST | NLA_F_NESTED, |to| {
@@ -174,6 +183,7 @@ mod tests {
             flags: 0,
             delay_ns: None,
             max_sdu: vec![],
+            preemptible: vec![],
         }
     }
 

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::{Act, Host, Refused};
+use crate::ethtool::mac_merge;
 use crate::features::Features;
 
 /// A machine that is asked each question once. What it answers is of one moment, or nearly: make one for a comparison or
@@ -50,6 +51,10 @@ impl<H: Host> Host for Snapshot<'_, H> {
 
     fn features(&self, port: &str) -> Result<Features, Refused> {
         self.features.borrow_mut().entry(port.to_owned()).or_insert_with(|| self.host.features(port)).clone()
+    }
+
+    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
+        self.host.mac_merge(port)
     }
 
     fn transmit_queues(&self, port: &str) -> Option<u32> {
@@ -102,6 +107,10 @@ mod tests {
 
         fn features(&self, port: &str) -> Result<Features, Refused> {
             Err(Refused { what: port.into(), why: self.once_more()? })
+        }
+
+        fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
+            Err(Refused { what: port.into(), why: String::new() })
         }
 
         fn transmit_queues(&self, _: &str) -> Option<u32> {

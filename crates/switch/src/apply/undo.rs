@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::host::parsed;
 use super::{Act, Host, Link, Refused, links, openvswitch};
+use crate::ethtool::mac_merge;
 use crate::qdisc;
 
 /// An interface; another one that took its name later is not it.
@@ -89,6 +90,13 @@ pub enum Undo {
         /// Each by its name.
         was: Vec<(String, bool)>,
     },
+    /// The port's MAC Merge sublayer was set so.
+    MacMerge {
+        /// The port.
+        port: Iface,
+        /// How.
+        was: mac_merge::Settings,
+    },
     /// The port had the queueing discipline that the kernel gives by itself.
     RootQdisc {
         /// The port.
@@ -145,6 +153,7 @@ impl Undo {
                     was.iter().map(|(name, on)| format!("{name} {}", if *on { "on" } else { "off" })).collect();
                 format!("{}: {}", port.name, each.join(", "))
             }
+            Undo::MacMerge { port, was } => format!("{}: {was}", port.name),
             Undo::RootQdisc { port, was, .. } => format!("{}: queueing discipline {was}", port.name),
             Undo::Clsact { port } => format!("{}: no clsact", port.name),
             Undo::Filters { port, .. } => format!("{}: no filters of ontick", port.name),
@@ -160,6 +169,7 @@ impl Undo {
             | Undo::Released { port, .. }
             | Undo::Groups { port, .. }
             | Undo::Features { port, .. }
+            | Undo::MacMerge { port, .. }
             | Undo::RootQdisc { port, .. }
             | Undo::Clsact { port }
             | Undo::Filters { port, .. } => Some(port),
@@ -245,6 +255,10 @@ impl Undo {
                 let differs = |(name, on): &&(String, bool)| now.get(name).is_some_and(|feature| feature.wanted != *on);
                 let wanted: Vec<_> = was.iter().filter(differs).cloned().collect();
                 restore(!wanted.is_empty(), host, &[Act::Features { port: port.name.clone(), wanted }])
+            }
+            Undo::MacMerge { port, was } => {
+                let now = host.mac_merge(&port.name)?.settings;
+                restore(now != *was, host, &[Act::MacMerge { port: port.name.clone(), wanted: *was }])
             }
             Undo::RootQdisc { port, handle, was } => root_qdisc(host, &port.name, handle, was),
             Undo::Clsact { port } => {

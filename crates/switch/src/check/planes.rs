@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Port;
+use crate::kernel;
 use crate::ports::{Interface, Machine};
 use crate::user::plan;
 use ontick_tsn::model::{self, Bridge, Classifier, Datapath, Offload, Plane, Role, Socket, Switch};
@@ -24,6 +25,8 @@ pub struct Planes {
     pub txtime: Fits,
     /// The port opens and closes gates by itself.
     pub full: Fits,
+    /// The port preempts frames.
+    pub preemption: Fits,
 }
 
 /// Whether something can be had.
@@ -84,7 +87,13 @@ pub(super) fn of(
         user: user(machine, interface, switch, port),
         txtime: known(&TXTIME, "send at given times"),
         full: known(&FULL, "open gates by itself"),
+        preemption: Fits::unless(no_preemption(interface).into_iter().collect(), format!("by {driver}")),
     }
+}
+
+/// Why a port does not preempt frames.
+fn no_preemption(interface: &Interface) -> Option<String> {
+    interface.mac_merge.is_none().then(|| kernel::no_preemption(&interface.no_mac_merge))
 }
 
 fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, port: Option<&model::Port>) -> Fits {
@@ -93,6 +102,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     let classes = switch.map_or(2, |switch| switch.classes.len());
     // Without a file gates are asked for: they are what a switch of this kind is for.
     let gated = port.is_none_or(|port| port.gates.is_some());
+    let preempts = port.is_some_and(|port| port.preemption.is_some());
     match switch.map_or(Bridge::Linux, |switch| switch.bridge) {
         Bridge::Linux if switch.is_none_or(|switch| switch.role == Role::Bridge) => parts.push("bridge"),
         Bridge::OpenVswitch(Datapath::System) => parts.push("openvswitch"),
@@ -100,6 +110,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     }
     match gated {
         true => parts.push("taprio"),
+        false if preempts => parts.push("mqprio"),
         false if classes > 1 => parts.push("prio"),
         false => {}
     }
@@ -119,19 +130,21 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     }
     let classes_have: usize =
         (0..classes).map(|class| port.map_or(1, |port| usize::from(port.transmit_queues_of(class)))).sum();
-    if gated && (interface.transmit_queues as usize) < classes_have.max(2) {
+    if (gated || preempts) && (interface.transmit_queues as usize) < classes_have.max(2) {
         let have = match interface.transmit_queues {
             1 => "one transmit queue".to_owned(),
             several => format!("{several} transmit queues"),
         };
         reasons.push(format!(
-            "taprio needs {}, and the port has {have}",
+            "{} needs {}, and the port has {have}",
+            if gated { "taprio" } else { "mqprio" },
             match classes_have == classes {
                 true => format!("a transmit queue for each of {classes} classes"),
                 false => format!("{classes_have} transmit queues for {classes} classes"),
             }
         ));
     }
+    reasons.extend(no_preemption(interface).filter(|_| preempts));
     if !["ip", "tc"].iter().all(|tool| machine.tools.has(tool)) {
         reasons.push("ip and tc are needed (package iproute2)".into());
     }
@@ -147,7 +160,8 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         }
     };
     let gates = if gated { "gates by taprio" } else { "no gates" };
-    Fits::unless(reasons, format!("{gates}, classes by {classifier}"))
+    let preemption = if preempts { ", preemption by the port" } else { "" };
+    Fits::unless(reasons, format!("{gates}{preemption}, classes by {classifier}"))
 }
 
 fn open_vswitch(machine: &Machine, switch: Option<&Switch>) -> Option<String> {
@@ -213,6 +227,7 @@ fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>, port:
         reasons.push("Open vSwitch is a bridge of the kernel's data plane (plane = \"kernel\")".into());
     }
     reasons.extend(switch.zip(port).and_then(|(switch, port)| plan::too_large(switch, port)));
+    reasons.extend(port.and_then(plan::preempts));
     let how = if machine.cpus.len() > 1 { "on a CPU of its own" } else { "on the only CPU, shared with all else" };
     Fits::unless(reasons, how)
 }

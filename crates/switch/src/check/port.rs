@@ -61,6 +61,7 @@ pub(super) fn findings(
         found.extend(sizes(interface, switch, port, id("mtu")));
         found.extend(shapers(interface, switch, port));
         found.extend(offload(interface, switch, port, planes, id("offload")));
+        found.extend(preemption(port, planes, id("preemption")));
     }
     found
 }
@@ -182,6 +183,16 @@ fn shapers(interface: &Interface, switch: &Switch, port: &model::Port) -> Vec<Fi
         }));
     }
     found
+}
+
+/// Whether it preempts the frames that the file says.
+fn preemption(port: &model::Port, planes: &Planes, id: String) -> Option<Finding> {
+    port.preemption.as_ref()?;
+    if planes.preemption.fits {
+        return Some(fine(id, planes.preemption.words()));
+    }
+    let why = "[port.preemption] leaves it to the port to interrupt a frame for another";
+    Some(finding(id, Severity::Bad, planes.preemption.words(), "a port that preempts frames", why))
 }
 
 /// What the file wants of the port's hardware.

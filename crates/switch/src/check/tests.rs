@@ -3,6 +3,7 @@
 use ontick_record::findings::any_bad;
 
 use super::*;
+use crate::ethtool::mac_merge::{Settings, State, VerifyStatus};
 use crate::ports::{Driver, Options, Parts, Stamps};
 use ontick_tsn::config;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
@@ -225,4 +226,47 @@ fn shaped_classes_take_cbs_or_the_user_plane_and_have_their_bounds_printed() {
     let slow = [Interface { rate: Some(10_000_000), ..port("eth1") }, port("eth2")];
     let found = check(machine(Some(&everything)), &slow, Some(&switch));
     assert_eq!(bad(&found), ["eth1 shaper: the idle slopes sum up to 20Mbit, and the link has 10Mbit: lower them"]);
+}
+
+#[test]
+fn preemption_takes_a_port_that_can_and_says_of_each_whether() {
+    let wanted =
+        switch(|text| text.replace("name = \"eth1\"", "name = \"eth1\"\npreemption = { preemptible = [\"blue\"] }"));
+    let off = Settings {
+        pmac_enabled: false,
+        tx_enabled: false,
+        verify_enabled: false,
+        verify_time_ms: 10,
+        tx_min_frag_size: 60,
+    };
+    let merge = State {
+        settings: off,
+        tx_active: false,
+        verify_status: VerifyStatus::Disabled,
+        max_verify_time_ms: 128,
+        rx_min_frag_size: 60,
+    };
+    let interfaces = |merge: Option<State>| {
+        [Interface { mac_merge: merge, no_mac_merge: "the port has none".into(), ..port("eth1") }, port("eth2")]
+    };
+    let can = check(machine(Some(&everything)), &interfaces(Some(merge)), Some(&wanted));
+    assert_eq!((bad(&can), can.plane.clone().unwrap().plane), (vec![], Some("kernel")));
+    assert_eq!(can.ports[0].planes.kernel.words(), "no gates, preemption by the port, classes by flower");
+    assert_eq!(can.ports[0].planes.preemption.words(), "by igc");
+    assert!(!can.ports[0].planes.user.fits && can.ports[1].planes.user.fits);
+    let none = "frame preemption takes a MAC Merge sublayer (IEEE 802.3 clause 99), and the port has none";
+    let cannot = check(machine(Some(&everything)), &interfaces(None), Some(&wanted));
+    assert_eq!(bad(&cannot)[0], format!("eth1 preemption: {none}"));
+    assert_eq!(cannot.plane.unwrap().plane, None);
+    // What nobody asks for is no fault.
+    let unasked = check(machine(Some(&everything)), &interfaces(None), Some(&switch(same)));
+    assert_eq!((bad(&unasked), unasked.ports[0].planes.preemption.words()), (vec![], none.to_owned()));
+    // Each class has a queue of its own.
+    let single = interfaces(Some(merge)).map(|port| Interface { transmit_queues: 1, ..port });
+    let single = check(machine(Some(&everything)), &single, Some(&wanted));
+    let why = "mqprio needs a transmit queue for each of 2 classes, and the port has one transmit queue";
+    assert_eq!(single.ports[0].planes.kernel.words(), why);
+    let no_mqprio = |option: &str| everything(option).filter(|_| option != "NET_SCH_MQPRIO");
+    let lacks = check(machine(Some(&no_mqprio)), &interfaces(Some(merge)), Some(&wanted));
+    assert_eq!(lacks.ports[0].planes.kernel.words(), "the kernel lacks mqprio");
 }

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::{CannotPlan, plan};
 use crate::apply::{Act, Host, Plan, Refused};
+use crate::ethtool::mac_merge;
 use crate::features::{Feature, Features};
 use ontick_tsn::model::{Base, Bridge, Offload, Port, Role, Switch};
 use ontick_tsn::wire::LARGEST_SDU;
@@ -23,6 +24,8 @@ const SINCE: [(&str, Release); 3] = [("taprio", Release(4, 20)), ("etf", Release
 const FLAGS_SINCE: Release = Release(5, 4);
 /// taprio with a largest service data unit of each class.
 const MAX_SDU_SINCE: Release = Release(6, 2);
+/// taprio and mqprio with preemptible classes.
+const PREEMPTION_SINCE: Release = Release(6, 4);
 
 /// A release of the kernel: `6.12`, `5.15.0-91-generic`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -149,10 +152,11 @@ impl On<'_> {
                 ports.join(", ")
             ),
         ];
-        if gated().next().is_some() {
+        if self.switch.ports.iter().any(Port::is_by_queue) {
             all.push(format!(
-                "{} transmit queues on each port with gates ({})",
+                "{} transmit queues on each port with gates{} ({})",
                 self.queues(),
+                if self.switch.ports.iter().any(|port| port.preemption.is_some()) { " or preemption" } else { "" },
                 known(queues.is_some())
             ));
             all.push(match driver {
@@ -164,6 +168,11 @@ impl On<'_> {
         let without: Vec<&str> = self.switch.ports.iter().filter(by_rate).map(|port| port.name.as_str()).collect();
         if !without.is_empty() {
             all.push(format!("1 Gb/s on {} (assumed; rate = \"…\" in the file says otherwise)", without.join(", ")));
+        }
+        let preempts = |port: &&Port| port.preemption.is_some();
+        let preempting: Vec<&str> = self.switch.ports.iter().filter(preempts).map(|port| port.name.as_str()).collect();
+        if !preempting.is_empty() {
+            all.push(format!("{}: ports that preempt frames (assumed)", preempting.join(", ")));
         }
         if gated().any(|port| port.gates.as_ref().is_some_and(|gates| gates.base == Base::NextSecond)) {
             all.push("it counts cycles from the base time below, a whole second, which may be past by then".into());
@@ -197,8 +206,10 @@ impl Host for On<'_> {
                 serde_json::Value::Array(self.switch.ports.iter().enumerate().map(link).collect()).to_string()
             }
             // It explains itself as if that were an error.
-            ["tc", "qdisc", "add", "taprio", "help"] if self.release() >= MAX_SDU_SINCE => {
-                return Err(lacks("tc qdisc add taprio help", "max-sdu".into()));
+            ["tc", "qdisc", "add", "taprio", "help"] => {
+                let words = [(MAX_SDU_SINCE, "max-sdu"), (PREEMPTION_SINCE, "[fp FP0 …]")];
+                let known = words.into_iter().filter(|(since, _)| self.release() >= *since).map(|(_, word)| word);
+                return Err(lacks("tc qdisc add taprio help", known.collect::<Vec<_>>().join(" ")));
             }
             // Nothing is there yet: no addresses, no queueing disciplines, no tables.
             _ => String::new(),
@@ -226,6 +237,23 @@ impl Host for On<'_> {
     fn features(&self, _: &str) -> Result<Features, Refused> {
         let on = Feature { active: true, wanted: true, can_change: true };
         Ok(OFFLOADS.into_iter().map(|name| (name.to_owned(), on)).collect())
+    }
+
+    fn mac_merge(&self, _: &str) -> Result<mac_merge::State, Refused> {
+        let off = mac_merge::Settings {
+            pmac_enabled: false,
+            tx_enabled: false,
+            verify_enabled: false,
+            verify_time_ms: 10,
+            tx_min_frag_size: 60,
+        };
+        Ok(mac_merge::State {
+            settings: off,
+            tx_active: false,
+            verify_status: mac_merge::VerifyStatus::Disabled,
+            max_verify_time_ms: 128,
+            rx_min_frag_size: 60,
+        })
     }
 
     fn transmit_queues(&self, _: &str) -> Option<u32> {

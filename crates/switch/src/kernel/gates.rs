@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use crate::apply::{Act, Expect, Host, Iface, Step, Undo, fits_tc, qdiscs, root_of};
-use crate::qdisc::{Cbs, HANDLE, PRIORITIES, Prio, Taprio};
+use crate::qdisc::{Cbs, HANDLE, Mqprio, PRIORITIES, Prio, Taprio};
 use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
 use ontick_tsn::target::KERNEL_ENTRIES;
 use ontick_tsn::wire::LARGEST_SDU;
 
 use super::found::PortState;
+use super::preemption;
 use super::priority_map::{First, Lanes};
 use super::probe;
 use super::shaper;
@@ -42,9 +43,7 @@ pub(super) fn base_ns(base: Base, when: When) -> u64 {
 
 /// Which class goes first on this port.
 pub(super) fn first(host: &impl Host, port: &Port) -> First {
-    let release = host.read("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
-    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let version = super::release(host);
     let by_queue = host.driver(&port.name).is_some_and(|driver| driver == "igb" || driver == "igc");
     if version < (6, 3) || by_queue { First::LowestQueue } else { First::Highest }
 }
@@ -69,7 +68,7 @@ pub(super) fn root_kind(host: &impl Host, port: &str) -> Result<String, String> 
     }
 }
 
-/// The step for the port: taprio where it has gates, else strict priority, else nothing.
+/// The step for the port: taprio where it has gates, mqprio where it preempts frames, else strict priority, else nothing.
 pub(super) fn step(
     host: &impl Host,
     switch: &Switch,
@@ -88,6 +87,12 @@ pub(super) fn step(
                 probe::prio(host).required()?;
             }
             Ok(Some(with_undo(taprio_step(&below, found, lanes, taprio), iface, was)))
+        }
+        None if found.port.preemption.is_some() => {
+            probe::mqprio(host).required()?;
+            enough_queues(found, lanes, "mqprio")?;
+            let below = Below { switch, shapers: BTreeMap::new() };
+            Ok(Some(with_undo(mqprio_step(&below, found, lanes), iface, was)))
         }
         None if switch.classes.len() > 1 || found.port.is_shaped() => {
             probe::prio(host).required()?;
@@ -112,32 +117,11 @@ pub(super) fn taprio(
     notes: &mut Vec<String>,
 ) -> Result<Taprio, String> {
     let (name, classes) = (found.port.name.as_str(), lanes.lanes.len());
-    let counts: Vec<u16> = lanes.lanes.iter().map(|lane| found.port.transmit_queues_of(lane.class)).collect();
-    let needed = usize::from(counts.iter().sum::<u16>());
     probe::taprio(host).required()?;
     if let Some(why) = shaper::unshaped(switch, found.port) {
         return Err(format!("port {name}: {why}"));
     }
-    match found.queues {
-        Some(1) => {
-            return Err(format!(
-                "port {name} has one transmit queue, and taprio needs one for each class: use the user data plane"
-            ));
-        }
-        Some(queues) if (queues as usize) < classes => {
-            return Err(format!(
-                "port {name} has {queues} transmit queues, and the switch has {classes} classes: taprio needs one for \
-                 each. Have fewer classes, more queues (ethtool -L {name}), or use the user data plane"
-            ));
-        }
-        Some(queues) if (queues as usize) < needed => {
-            return Err(format!(
-                "port {name} has {queues} transmit queues, and its classes have {needed} (transmit-queues): give them \
-                 fewer, or the port more (ethtool -L {name})"
-            ));
-        }
-        _ => {}
-    }
+    let counts = enough_queues(found, lanes, "taprio")?;
     if found.port.offload != Offload::None && classes > STANDARD_CLASSES {
         return Err(format!(
             "port {name}: {classes} classes, and hardware has the {STANDARD_CLASSES} of IEEE 802.1Q at most: have fewer, \
@@ -184,7 +168,29 @@ pub(super) fn taprio(
         flags,
         delay_ns,
         max_sdu: max_sdu(host, found, lanes, notes),
+        preemptible: preemption::by_traffic_class(found.port, lanes),
     })
+}
+
+/// The transmit queues of each traffic class, if the port has so many.
+fn enough_queues(found: &PortState, lanes: &Lanes, kind: &str) -> Result<Vec<u16>, String> {
+    let (name, classes) = (found.port.name.as_str(), lanes.lanes.len());
+    let counts: Vec<u16> = lanes.lanes.iter().map(|lane| found.port.transmit_queues_of(lane.class)).collect();
+    let needed = usize::from(counts.iter().sum::<u16>());
+    match found.queues {
+        Some(1) => Err(format!(
+            "port {name} has one transmit queue, and {kind} needs one for each class: use the user data plane"
+        )),
+        Some(queues) if (queues as usize) < classes => Err(format!(
+            "port {name} has {queues} transmit queues, and the switch has {classes} classes: {kind} needs one for each. \
+             Have fewer classes, more queues (ethtool -L {name}), or use the user data plane"
+        )),
+        Some(queues) if (queues as usize) < needed => Err(format!(
+            "port {name} has {queues} transmit queues, and its classes have {needed} (transmit-queues): give them fewer, \
+             or the port more (ethtool -L {name})"
+        )),
+        _ => Ok(counts),
+    }
 }
 
 /// The entries with their guard bands, as gate masks of the kernel.
@@ -344,6 +350,18 @@ fn handle(level: u16, number: u16) -> String {
 /// The place of a transmit queue below taprio, or of a band below prio.
 pub(super) fn parent(queue: u16) -> String {
     format!("{HANDLE}{:x}", queue + 1)
+}
+
+fn mqprio_step(below: &Below, found: &PortState, lanes: &Lanes) -> Step {
+    let name = found.port.name.as_str();
+    let mqprio = Mqprio { map: lanes.map, preemptible: preemption::by_traffic_class(found.port, lanes) };
+    let mut step = Step::of(name, "strict priority and preemption (mqprio)")
+        .act(Act::run(format!("tc qdisc replace dev {name} {}", mqprio.words())));
+    let mut children = Vec::new();
+    for (lane, queue) in lanes.lanes.iter().zip(0..) {
+        step = attach(step, name, parent(queue), queue + 1, below.disciplines(lane.class, false), &mut children);
+    }
+    step.expect(Expect::Mqprio { port: name.into(), mqprio }).expect(Expect::Children { port: name.into(), children })
 }
 
 fn prio_step(below: &Below, found: &PortState, lanes: &Lanes) -> Step {

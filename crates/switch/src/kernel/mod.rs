@@ -7,6 +7,7 @@
 //! | queue of a class | traffic class and transmit queue of taprio, or band of prio |
 //! | gates | `sched-entry` of taprio |
 //! | idle slope of a class | cbs below its queue |
+//! | preemptible classes | `fp` of taprio or mqprio, and the port's MAC Merge sublayer |
 
 mod bridge;
 mod classify;
@@ -18,6 +19,7 @@ mod gates;
 mod groups_test;
 mod metrics;
 mod openvswitch;
+mod preemption;
 mod priority_map;
 pub mod probe;
 pub mod reconcile;
@@ -35,6 +37,7 @@ use ontick_tsn::model::{Bridge, Port, Role, Switch};
 
 pub use elsewhere::{AnotherMachine, PlanElsewhere, Release, plan_elsewhere};
 pub use metrics::text as metrics;
+pub use preemption::missing as no_preemption;
 pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
 pub use reconcile::{Options, ReconcileEnd};
 pub use reconfigure::{Regated, regate, rejoin};
@@ -194,6 +197,10 @@ fn shape(host: &impl Host, switch: &Switch, found: &[PortState], now_ns: u64, no
     }
     for found in found {
         let lanes = lanes_of(host, switch, found.port).map_err(one)?;
+        match preemption::step(host, found) {
+            Ok(step) => steps.extend(step),
+            Err(why) => reasons.push(why),
+        }
         match gates::step(host, switch, found, &lanes, gates::When::Now(now_ns), notes) {
             Ok(step) => steps.extend(step),
             Err(why) => reasons.push(why),
@@ -202,9 +209,16 @@ fn shape(host: &impl Host, switch: &Switch, found: &[PortState], now_ns: u64, no
     if reasons.is_empty() { Ok(steps) } else { Err(reasons) }
 }
 
+/// The first two numbers of the kernel's release.
+fn release(host: &impl Host) -> (u32, u32) {
+    let release = host.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse::<u32>().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 /// The ways of the classes at one port.
 pub fn lanes_of(host: &impl Host, switch: &Switch, port: &Port) -> Result<Lanes, NoPriorityLeft> {
-    let first = if port.gates.is_some() { gates::first(host, port) } else { First::Highest };
+    let first = if port.is_by_queue() { gates::first(host, port) } else { First::Highest };
     Lanes::new(switch, first)
 }
 

@@ -73,6 +73,18 @@ pub fn prio(host: &impl Host) -> Known {
     known(tc(host, "qdisc add dev lo root prio\n"), &[], "prio (CONFIG_NET_SCH_PRIO)")
 }
 
+/// mqprio; `lo` has one queue only, which only mqprio itself knows that it does not like.
+pub fn mqprio(host: &impl Host) -> Known {
+    let qdisc = "qdisc add dev lo root mqprio num_tc 1 map 0 queues 1@0 hw 0\n";
+    known(tc(host, qdisc), &["Operation not supported"], "mqprio (CONFIG_NET_SCH_MQPRIO)")
+}
+
+/// Whether `tc` itself can make traffic classes preemptible.
+pub fn tc_knows_preemption(host: &impl Host) -> bool {
+    // It explains itself as if that were an error.
+    host.query(&["tc", "qdisc", "add", "taprio", "help"]).is_err_and(|refused| refused.why.contains("[fp "))
+}
+
 /// Whether `tc` itself can limit a traffic class's service data unit.
 pub fn tc_knows_max_sdu(host: &impl Host) -> bool {
     // It explains itself as if that were an error.

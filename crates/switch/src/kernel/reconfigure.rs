@@ -8,7 +8,7 @@ use super::classify::{self, ClassifierInput};
 use super::found::PortState;
 use super::gates;
 use super::priority_map::{First, Lanes};
-use super::{CannotPlan, bridge, join, lanes_of};
+use super::{CannotPlan, bridge, join, lanes_of, preemption};
 
 /// What other gates take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +112,7 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
         );
     }
     let lanes = lanes_of(host, switch, port).map_err(|e| one(e.to_string()))?;
+    steps.extend(preemption::step(host, &found).map_err(one)?);
     let mut notes = Vec::new();
     steps.extend(gates::step(host, switch, &found, &lanes, base_of(plan, name), &mut notes).map_err(one)?);
     if switch.role == Role::Bridge {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::apply::{Difference, Host, Link, Plan, Refused, Snapshot, differences, links, qdiscs, root_of};
-use crate::ethtool;
+use crate::ethtool::{self, mac_merge};
 use crate::qdisc::{TaprioState, Times};
 use ontick_tsn::model::{Port, Switch};
 
@@ -40,6 +40,9 @@ pub struct PortStatus {
     pub interface: InterfaceCount,
     /// Frames that were dropped before any class's queue (by the root queueing discipline).
     pub refused: u64,
+    /// How it preempts frames, where the file asks for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<mac_merge::State>,
     /// What the driver itself counts about transmission in time, where it is not 0.
     pub driver: Vec<(String, u64)>,
 }
@@ -119,6 +122,7 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
         classes: Vec::new(),
         interface: InterfaceCount::default(),
         refused: 0,
+        preemption: None,
         driver: Vec::new(),
     };
     if link == LinkState::Gone {
@@ -138,7 +142,8 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
     status.classes = counts(switch, port, &lanes, &qdiscs);
     status.interface = interface(host, &port.name)?;
     // A frame that a class's own queue drops is counted there alone.
-    status.refused = root.filter(|_| port.gates.is_some()).and_then(|root| root["drops"].as_u64()).unwrap_or(0);
+    status.refused = root.filter(|_| port.is_by_queue()).and_then(|root| root["drops"].as_u64()).unwrap_or(0);
+    status.preemption = port.preemption.as_ref().and_then(|_| host.mac_merge(&port.name).ok());
     status.driver = about_time(&port.name);
     Ok(status)
 }
@@ -148,13 +153,13 @@ fn counts(switch: &Switch, port: &Port, lanes: &Lanes, qdiscs: &[Value]) -> Vec<
     let one = |class: usize| {
         let at = lanes.lanes.iter().position(|lane| lane.class == class)?;
         let count = |lane: &Lane| port.transmit_queues_of(lane.class);
-        let queues = match port.gates {
-            Some(_) => {
+        let queues = match port.is_by_queue() {
+            true => {
                 let first = lanes.lanes[..at].iter().map(count).sum::<u16>();
                 first..first + count(&lanes.lanes[at])
             }
             // prio counts its bands from the class that goes first.
-            None => {
+            false => {
                 let band = (lanes.lanes.len() - at) as u16;
                 band - 1..band
             }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::driver::{Driver, Stamps, driver, stamps};
 use super::routes;
+use crate::ethtool::mac_merge;
 use crate::link::{Link, list};
 use crate::{ethtool, features};
 
@@ -43,6 +44,11 @@ pub struct Interface {
     pub default_route: bool,
     /// How it stamps frames with the time.
     pub stamps: Stamps,
+    /// Its MAC Merge sublayer, by which it preempts frames.
+    pub mac_merge: Option<mac_merge::State>,
+    /// Why it has none.
+    #[serde(skip)]
+    pub no_mac_merge: String,
     /// Offloads in action that make one frame of several or several of one.
     pub joins_frames: Vec<String>,
     /// Offloads in action that leave checksums and VLAN tags to the port.
@@ -70,7 +76,10 @@ impl Interface {
         };
         // Some virtual ports say so of a check that they make (tx-gso-robust), which joins nothing.
         let cannot = |name: &str| !features[name].can_change && name != "tx-gso-robust";
+        let mac_merge = mac_merge::get(&link.name);
         Self {
+            no_mac_merge: mac_merge.as_ref().err().map(ToString::to_string).unwrap_or_default(),
+            mac_merge: mac_merge.ok(),
             name: link.name.clone(),
             alias: link.alias.clone(),
             kind: link.kind.clone(),

@@ -82,11 +82,23 @@ fn unfit(switch: &Switch) -> Vec<String> {
     reasons.extend(several.map(|port| {
         format!("port {}: a dedicated core has one queue for each class: leave transmit-queues out", port.name)
     }));
+    reasons.extend(switch.ports.iter().filter_map(preempts));
     let offloaded = switch.ports.iter().filter(|port| port.offload != Offload::None);
     reasons.extend(offloaded.map(|port| {
         format!("port {}: offload is the kernel data plane's (plane = \"kernel\", or offload = \"none\")", port.name)
     }));
     reasons
+}
+
+/// That no core preempts a frame.
+pub(crate) fn preempts(port: &Port) -> Option<String> {
+    port.preemption.as_ref().map(|_| {
+        format!(
+            "port {}: frames are preempted by the port's hardware, which the kernel's data plane sets up (plane = \
+             \"kernel\", or no [port.preemption])",
+            port.name
+        )
+    })
 }
 
 /// Why frames of a class are larger than any that the switch takes from a port.

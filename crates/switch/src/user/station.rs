@@ -21,6 +21,7 @@ pub fn served(switch: Switch) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None; switch.classes.len()],
         gates: None,
     };

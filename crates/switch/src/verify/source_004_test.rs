@@ -29,6 +29,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None; 3],
         gates,
     };

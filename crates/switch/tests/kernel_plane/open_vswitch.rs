@@ -123,6 +123,10 @@ impl<H: Host> Host for Private<H> {
         self.host.features(port)
     }
 
+    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
+        self.host.mac_merge(port)
+    }
+
     fn transmit_queues(&self, port: &str) -> Option<u32> {
         self.host.transmit_queues(port)
     }

@@ -10,6 +10,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None; classes.len()],
         gates: None,
     };

@@ -363,6 +363,8 @@ struct Port {
     /// Rates that the credit-based shaper holds classes to, by their name: operIdleSlope, with all that frames occupy on the
     /// wire (IEEE 802.1Q-2022 clauses 8.6.8.2 and 34.3).
     idle_slope: Option<BTreeMap<String, Rate>>,
+    /// Frame preemption: which classes' frames are interrupted for those of the others. None are where it is left out.
+    preemption: Option<Preemption>,
     /// When which gates are open; all are always where it is left out.
     gates: Option<Gates>,
 }
@@ -371,6 +373,26 @@ struct Port {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its shape is used")]
 struct Sdu(#[schemars(range(min = 42, max = 9216))] u32);
+
+/// Frame preemption (IEEE 802.1Q-2022 clause 6.7.2, IEEE 802.3-2022 clause 99), by a port that can do it. Kernel data plane
+/// only.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its shape is used")]
+struct Preemption {
+    /// Names of the classes whose frames are interrupted; those of all other classes are express.
+    #[schemars(length(min = 1, max = 15))]
+    preemptible: Vec<String>,
+    /// Whether the other end is asked whether it can do it, before anything is preempted (802.3-2022 clause 99.4.3).
+    #[schemars(extend("default" = true))]
+    verify: Option<bool>,
+    /// How long its answer is waited for each time, 1ms to 128ms.
+    #[schemars(extend("default" = "10ms"))]
+    verify_time: Option<Time>,
+    /// Octets of a fragment at least, without its check sequence.
+    #[schemars(extend("default" = 60, "enum" = [60, 124, 188, 252]))]
+    min_fragment_size: Option<u32>,
+}
 
 /// A gate control list (IEEE 802.1Q-2022 clause 8.6.8.4).
 #[derive(JsonSchema)]
@@ -458,6 +480,7 @@ mod tests {
                 "StreamGateEntry" => stream = format!("{{ gate = {{ entries = [{z}] }} }}"),
                 "Rule" => class = format!("{{ match = [{z}] }}"),
                 "Gates" => port = format!("{{ gates = {z} }}"),
+                "Preemption" => port = format!("{{ preemption = {z} }}"),
                 _ => port = format!("{{ gates = {{ entries = [{z}] }} }}"),
             }
             known(&format!(
@@ -465,7 +488,9 @@ mod tests {
             ))
         };
         let streams = ["Stream", "Elimination", "Meter", "StreamGate", "StreamGateEntry"];
-        for name in ["Head", "Class", "Port", "Rule", "Gates", "Entry", "Forward"].into_iter().chain(streams) {
+        for name in
+            ["Head", "Class", "Port", "Rule", "Gates", "Entry", "Preemption", "Forward"].into_iter().chain(streams)
+        {
             assert_eq!(of(name), inside(name), "{name}");
         }
     }

@@ -42,6 +42,7 @@ mod gates;
 mod head;
 mod part;
 mod port;
+mod preemption;
 pub(crate) mod problem;
 #[cfg(test)]
 mod round;

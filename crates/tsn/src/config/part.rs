@@ -38,6 +38,8 @@ pub enum Section {
     Port(usize),
     /// `[port.gates]`
     Gates(usize),
+    /// `[port.preemption]`
+    Preemption(usize),
     /// `[[forward]]`
     Forward(usize),
     /// `[[stream]]`
@@ -72,7 +74,8 @@ fn part(text: &str, problem: &Problem) -> Part {
             ("[[port]]", _) => Section::Port(next(&mut ports)),
             ("[[forward]]", _) => Section::Forward(next(&mut forwards)),
             ("[[stream]]", _) => Section::Stream(next(&mut streams)),
-            ("[port.gates]", Section::Port(port)) => Section::Gates(port),
+            ("[port.gates]", Section::Port(port) | Section::Preemption(port)) => Section::Gates(port),
+            ("[port.preemption]", Section::Port(port)) => Section::Preemption(port),
             ("[stream.gate]", Section::Stream(stream)) => Section::StreamGate(stream),
             (_, section) => section,
         };

@@ -6,10 +6,11 @@ use toml::Spanned;
 
 use super::class::{Draft as Class, class_index};
 use super::gates::{self, Places};
+use super::preemption;
 use super::problem::{Report, Reported};
 use super::table::{At, Table, text, whole};
 use super::values;
-use crate::model::{Gates, Offload, Port};
+use crate::model::{Gates, Offload, Port, Preemption};
 use crate::wire;
 
 /// How early a frame is handed over where that is not said, in ns: more than the usual wake-up takes.
@@ -32,6 +33,7 @@ pub(super) struct Draft {
     transmit_queues: Result<Vec<u8>, Reported>,
     /// With where they are.
     pub(super) idle_slopes: Result<At<Vec<Option<u64>>>, Reported>,
+    preemption: Result<Option<Preemption>, Reported>,
     pub(super) gates: Result<Option<(Gates, Places)>, Reported>,
 }
 
@@ -44,6 +46,7 @@ impl Draft {
             max_sdu: self.max_sdu.clone()?,
             transmit_queues: self.transmit_queues.clone()?,
             idle_slopes: self.idle_slopes.clone()?.into_inner(),
+            preemption: self.preemption.clone()?,
             gates: self.gates.clone()?.map(|(gates, _)| gates),
         })
     }
@@ -64,6 +67,11 @@ pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> 
     let slopes = slopes.and_then(|slopes| {
         slopes.map_or(Ok(At::new(table.span(), Vec::new())), |slopes| idle_slopes(&slopes, classes, report))
     });
+    let preemption = table.table("preemption", "[port.preemption]".into(), report);
+    let preemption = preemption.and_then(|table| {
+        let read = |table: Table| Ok((table.span(), preemption::preemption(table, classes, report)?));
+        table.map(read).transpose()
+    });
     let gates = table.table("gates", "[port.gates]".into(), report);
     let gates = gates.and_then(|table| table.map(|table| gates::gates(table, classes, report)).transpose());
     let span = table.span();
@@ -74,7 +82,14 @@ pub(super) fn port(mut table: Table, classes: &[Class], report: &mut Report) -> 
         }
         (queues, _) => queues,
     };
-    Draft { span, name, rate, offload, max_sdu, transmit_queues: queues, idle_slopes: slopes, gates }
+    let preemption = preemption.and_then(|preemption| match preemption {
+        Some((span, _)) if matches!(gates, Ok(Some(_))) && offload.is_ok_and(|offload| offload != Offload::Full) => {
+            Err(report
+                .error(span, "frames of gates in software are not preempted; write offload = \"full\" for the port"))
+        }
+        preemption => Ok(preemption.map(|(_, preemption)| preemption)),
+    });
+    Draft { span, name, rate, offload, max_sdu, transmit_queues: queues, idle_slopes: slopes, preemption, gates }
 }
 
 fn idle_slopes(slopes: &Table, classes: &[Class], report: &mut Report) -> Result<At<Vec<Option<u64>>>, Reported> {

@@ -94,8 +94,9 @@ fn port(place: usize, classes: usize, open: u16) -> impl Strategy<Value = Port> 
     let queues = prop::collection::vec(1u8..=3, classes);
     // Together less than the slowest link here has.
     let slopes = prop::collection::vec(of((1u64..=60_000).prop_map(|n| n * 1_000)), classes);
-    let all = ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates, queues, slopes);
-    all.prop_map(move |(name, rate, offload, max_sdu, gates, queues, slopes)| Port {
+    let preemption = of(preemption(classes));
+    let all = ("[a-z][a-z0-9.@_]{0,9}", rate, offload, sizes, gates, queues, slopes, preemption);
+    all.prop_map(move |(name, rate, offload, max_sdu, gates, queues, slopes, preemption)| Port {
         name: format!("{name}-{place}"),
         rate,
         offload,
@@ -112,7 +113,16 @@ fn port(place: usize, classes: usize, open: u16) -> impl Strategy<Value = Port> 
             true => slopes,
             false => Vec::new(),
         },
+        // One class at least is express; gates in software have none that is not.
+        preemption: preemption.filter(|_| classes > 1 && (gates.is_none() || offload == Offload::Full)),
         gates,
+    })
+}
+
+fn preemption(classes: usize) -> impl Strategy<Value = Preemption> {
+    let some = subsequence((0..classes).collect::<Vec<_>>(), 1..classes.max(2));
+    (some, of(1u32..=128), select(vec![60, 124, 188, 252])).prop_map(|(preemptible, verify, min_fragment_size)| {
+        Preemption { preemptible, verify: verify.is_some(), verify_time_ms: verify.unwrap_or(10), min_fragment_size }
     })
 }
 

@@ -305,6 +305,53 @@ fn idle_slopes_that_cannot_be_kept_are_named() {
 }
 
 #[test]
+fn preemption_is_read_written_and_refused_in_words() {
+    let with = |offload: &str, table: &str| {
+        let name = "name = \"enp2s0f1\"\n";
+        CELL.replace(name, &format!("{name}{offload}"))
+            .replace("[port.gates]", &format!("[port.preemption]\n{table}\n[port.gates]"))
+    };
+    let full = "offload = \"full\"\n";
+    let usual = Preemption { preemptible: vec![1], verify: true, verify_time_ms: 10, min_fragment_size: 60 };
+    let all = "preemptible = [\"blue\"]\nverify = true\nverify-time = \"20ms\"\nmin-fragment-size = 124";
+    for (table, wanted) in [
+        ("preemptible = [\"blue\", \"blue\"]", usual.clone()),
+        (all, Preemption { verify_time_ms: 20, min_fragment_size: 124, ..usual.clone() }),
+        ("preemptible = [\"blue\"]\nverify = false", Preemption { verify: false, ..usual }),
+    ] {
+        let switch = read(&with(full, table)).unwrap().switch;
+        assert_eq!(switch.ports[1].preemption.as_ref(), Some(&wanted));
+        assert_eq!(read(&write(&switch)).unwrap().switch, switch);
+    }
+    for (offload, table, says) in [
+        (full, "", "[port.preemption] lacks `preemptible` (preemptible = [\"blue\"])"),
+        (full, "preemptible = []", "no class is preemptible; name one, or leave [port.preemption] out"),
+        (full, "preemptible = [\"bleu\"]", "there is no class `bleu`; did you mean `blue`?"),
+        (full, "preemptible = [\"blue\", \"red\"]", "leave one class out of the list"),
+        (full, "preemptible = [\"blue\"]\nverify-time = \"0.5ms\"", "whole milliseconds from 1ms to 128ms"),
+        (full, "preemptible = [\"blue\"]\nverify-time = \"129ms\"", "whole milliseconds from 1ms to 128ms"),
+        (
+            full,
+            "preemptible = [\"blue\"]\nmin-fragment-size = 64",
+            "`min-fragment-size` is 60, 124, 188 or 252 octets, not 64",
+        ),
+        (
+            full,
+            "preemptible = [\"blue\"]\nverify = false\nverify-time = \"5ms\"",
+            "`verify-time` goes with verify = true alone; leave it out",
+        ),
+        ("", "preemptible = [\"blue\"]", "frames of gates in software are not preempted; write offload = \"full\""),
+    ] {
+        let errors = read(&with(offload, table)).unwrap_err().in_file("f");
+        assert!(errors.contains(says), "{table}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+    // Without gates there is nothing that software would do.
+    let alone = CELL.replace("name = \"enp2s0f0\"", "name = \"enp2s0f0\"\npreemption = { preemptible = [\"blue\"] }");
+    assert!(read(&alone).unwrap().switch.ports[0].preemption.is_some());
+}
+
+#[test]
 fn a_stream_is_read_and_written_as_it_was() {
     let text = format!(
         "{CELL}\n[[stream]]\nname = \"axis\"\nto = \"02:00:00:00:00:01\"\nvlan = 10\nfrom = \"02:00:00:00:00:02\"\n\

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use ontick_units::{exact, show_bit_rate};
 
-use super::{class, head, values};
+use super::{class, head, preemption, values};
 use crate::model::{
-    Base, Bridge, CLASSES, Class, Datapath, Elimination, Entry, Gates, Guard, Meter, Offload, Port, Reserved, Rule,
-    StaticEntry, Stream, StreamGate, Switch,
+    Base, Bridge, CLASSES, Class, Datapath, Elimination, Entry, Gates, Guard, Meter, Offload, Port, Preemption,
+    Reserved, Rule, StaticEntry, Stream, StreamGate, Switch,
 };
 
 /// The text that [`super::read`] makes this switch of.
@@ -195,8 +195,27 @@ fn port(port: &Port, classes: &[Class]) -> String {
             shaped.filter_map(|(class, rate)| Some(format!("{} = \"{}\"", class.name, show_bit_rate((*rate)?))));
         text += &format!("idle-slope = {{ {} }}\n", slopes.collect::<Vec<String>>().join(", "));
     }
+    if let Some(preemption) = &port.preemption {
+        text += &self::preemption(preemption, classes);
+    }
     if let Some(gates) = &port.gates {
         text += &self::gates(gates, classes);
+    }
+    text
+}
+
+fn preemption(preemption: &Preemption, classes: &[Class]) -> String {
+    let Preemption { preemptible, verify, verify_time_ms, min_fragment_size } = preemption;
+    let names: Vec<String> = preemptible.iter().map(|class| quoted(&classes[*class].name)).collect();
+    let mut text = format!("\n[port.preemption]\npreemptible = [{}]\n", names.join(", "));
+    if !verify {
+        text += "verify = false\n";
+    }
+    if *verify_time_ms != preemption::VERIFY_TIME_MS {
+        text += &format!("verify-time = \"{verify_time_ms}ms\"\n");
+    }
+    if *min_fragment_size != preemption::FRAGMENT_SIZES[0] {
+        text += &format!("min-fragment-size = {min_fragment_size}\n");
     }
     text
 }

@@ -100,6 +100,7 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
                 offload: if form.plane == Some(DataPlane::Hardware) { Offload::Full } else { Offload::None },
                 transmit_queues: Vec::new(),
                 idle_slopes: Vec::new(),
+                preemption: None,
                 max_sdu: max_sdu.collect(),
                 gates,
             });

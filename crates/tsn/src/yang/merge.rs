@@ -67,6 +67,7 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None; classes.len()],
         gates: None,
     };

@@ -16,7 +16,7 @@ pub fn place(part: &Part, switch: &Switch, imported: &Imported) -> String {
             [one] => format!("{}/admin-control-list", table(one)),
             _ => format!("/{INTERFACES}:interfaces"),
         },
-        Section::Port(port) => interface(&switch.ports[port].name),
+        Section::Port(port) | Section::Preemption(port) => interface(&switch.ports[port].name),
         Section::Gates(port) => {
             let name = &switch.ports[port].name;
             match imported.interfaces.iter().find(|interface| interface.name == *name) {

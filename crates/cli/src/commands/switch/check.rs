@@ -110,12 +110,17 @@ fn port(port: &Port, style: &Style) -> String {
         let fit = if fits.fits { "fits" } else { "does not fit" };
         text += &text::labelled(&label(""), &format!("{name} data plane {fit}: {}", fits.words()), style);
     }
-    let can: Vec<&str> = [(port.planes.full.fits, "open gates"), (port.planes.txtime.fits, "send at given times")]
-        .into_iter()
-        .filter_map(|(fits, words)| fits.then_some(words))
-        .collect();
-    if !can.is_empty() {
-        text += &text::labelled(&label(""), &format!("the port itself can {}", can.join(" and ")), style);
-    }
-    text
+    let planes = &port.planes;
+    let all = [
+        (planes.full.fits, "open gates"),
+        (planes.txtime.fits, "send at given times"),
+        (planes.preemption.fits, "preempt frames"),
+    ];
+    let can: Vec<&str> = all.into_iter().filter_map(|(fits, words)| fits.then_some(words)).collect();
+    let list = match can.as_slice() {
+        [] => return text,
+        [one, another, last] => format!("{one}, {another} and {last}"),
+        two => two.join(" and "),
+    };
+    text + &text::labelled(&label(""), &format!("the port itself can {list}"), style)
 }

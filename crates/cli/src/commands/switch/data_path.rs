@@ -195,6 +195,7 @@ mod tests {
             classes: switch.classes.iter().map(of_class).collect(),
             interface: interface.clone(),
             refused: 3,
+            preemption: None,
             driver: vec![("tx_window_drops".into(), 5)],
         };
         let ports = switch.ports.iter().map(port).collect();

@@ -10,6 +10,7 @@ use ontick_report::datapath::{self, DataPath};
 use ontick_report::plot;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir, differences};
+use ontick_switch::ethtool::mac_merge::{self, VerifyStatus};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
 use ontick_switch::qdisc::Times;
 use ontick_tsn::model::Plane;
@@ -245,6 +246,9 @@ fn port_text(port: &PortStatus, switch: &Switch) -> String {
             text += &gates_text(label, times, switch);
         }
     }
+    if let Some(state) = &port.preemption {
+        text += &format!("  preempts  {}\n", preemption_text(&port.name, state, switch));
+    }
     if !port.classes.is_empty() {
         text += &format!("  {:<16} {:>12} {:>14} {:>8} {:>8}\n", "class", "frames", "octets", "dropped", "waiting");
     }
@@ -260,6 +264,23 @@ fn port_text(port: &PortStatus, switch: &Switch) -> String {
     }
     port.driver.iter().for_each(|(name, count)| text += &format!("  {name} {count}\n"));
     text
+}
+
+/// Which classes' frames are preempted, and whether they are by now.
+fn preemption_text(port: &str, state: &mac_merge::State, switch: &Switch) -> String {
+    let port = switch.ports.iter().find(|of| of.name == port);
+    let preemption = port.and_then(|port| port.preemption.as_ref());
+    let names = preemption.iter().flat_map(|of| &of.preemptible).map(|class| switch.classes[*class].name.as_str());
+    let other_end = match state.verify_status {
+        VerifyStatus::Unknown => "it is not known whether the other end can",
+        VerifyStatus::Initial | VerifyStatus::Verifying => "the other end is being asked",
+        VerifyStatus::Succeeded => "the other end can",
+        VerifyStatus::Failed => "the other end does not answer",
+        VerifyStatus::Disabled => "the other end is not asked",
+    };
+    let active = if state.tx_active { "active" } else { "not active" };
+    let size = state.settings.tx_min_frag_size;
+    format!("{} · {active}, {other_end} · fragments of {size} octets or more", names.collect::<Vec<_>>().join("+"))
 }
 
 fn gates_text(label: &str, times: &Times, switch: &Switch) -> String {

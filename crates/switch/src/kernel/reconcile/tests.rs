@@ -9,6 +9,7 @@ use kill::{Kill, Manner, Step, at_each_step};
 
 use super::*;
 use crate::apply::{Live, apply, revert};
+use crate::ethtool::mac_merge;
 use crate::features::Features;
 use crate::kernel;
 use crate::user::testbed::{locked, until};
@@ -127,6 +128,10 @@ impl Host for Killed {
 
     fn features(&self, port: &str) -> Result<Features, Refused> {
         Live.features(port)
+    }
+
+    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
+        Live.mac_merge(port)
     }
 
     fn transmit_queues(&self, port: &str) -> Option<u32> {

@@ -104,6 +104,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         offload: Offload::None,
         transmit_queues: Vec::new(),
         idle_slopes: Vec::new(),
+        preemption: None,
         max_sdu: vec![None, Some(400), None],
         gates: None,
     };
