@@ -107,6 +107,7 @@ mod switch_preemption;
 mod switch_proof;
 mod switch_proof_shaped;
 mod switch_redundancy;
+mod switch_spanning_tree;
 mod switch_streams;
 mod switch_tables;
 mod switch_tags;

@@ -225,6 +225,17 @@ pub struct LinkInfo {
     /// `bridge`, `veth`, …
     #[serde(rename = "info_kind")]
     pub kind: Option<String>,
+    /// What it is in its bridge.
+    #[serde(rename = "info_slave_data", default)]
+    pub bridge_port: BridgePort,
+}
+
+/// A port as its bridge has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct BridgePort {
+    /// `forwarding`, `blocking`, `listening`, `learning` or `disabled` (IEEE 802.1D-2004 clause 17.10); of other masters
+    /// something else.
+    pub state: Option<String>,
 }
 
 impl Link {

@@ -227,6 +227,7 @@ fn user(machine: &Machine, interface: &Interface, switch: Option<&Switch>, port:
         reasons.push("Open vSwitch is a bridge of the kernel's data plane (plane = \"kernel\")".into());
     }
     reasons.extend(switch.zip(port).and_then(|(switch, port)| plan::too_large(switch, port)));
+    reasons.extend(switch.and_then(plan::spanning_tree).map(str::to_owned));
     reasons.extend(port.and_then(plan::preempts));
     let how = if machine.cpus.len() > 1 { "on a CPU of its own" } else { "on the only CPU, shared with all else" };
     Fits::unless(reasons, how)

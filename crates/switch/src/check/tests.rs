@@ -165,6 +165,10 @@ fn ports_that_are_joined_already_would_make_a_loop() {
     let interfaces = [port("eth1"), port("eth2")];
     let looped = super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(same)), None);
     assert!(bad(&looped)[0].starts_with("loop: eth1 and eth2 are the two ends of one veth pair"), "{:?}", bad(&looped));
+    // The protocol cuts it, and only the kernel's bridge speaks that.
+    let stp = |text: &str| text.replace("name = \"cell4\"", "name = \"cell4\"\nstp = true");
+    let cut = super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(stp)), None);
+    assert_eq!((bad(&cut), cut.ports[0].planes.user.fits), (vec![], false));
     let station = |text: &str| text.replace("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\"");
     assert_eq!(
         bad(&super::check(machine(Some(&everything)), &interfaces, &links, Some(&switch(station)), None)),

@@ -28,6 +28,10 @@ pub struct PortStatus {
     pub name: String,
     /// Whether it can send.
     pub link: LinkState,
+    /// How the spanning tree has the port, where the bridge speaks its protocol: `forwarding`, `blocking`, `listening`,
+    /// `learning` or `disabled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spanning_tree: Option<String>,
     /// `taprio`, `prio`, or whatever is there.
     pub queueing: String,
     /// Gates that were asked for and are not in force yet, as gate masks of the model's queues.
@@ -107,7 +111,8 @@ pub(crate) fn port_statuses(host: &impl Host, switch: &Switch) -> Result<Vec<Por
 }
 
 fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -> Result<PortStatus, Refused> {
-    let link = match links.iter().find(|link| link.name == port.name) {
+    let of_port = links.iter().find(|link| link.name == port.name);
+    let link = match of_port {
         None => LinkState::Gone,
         Some(link) if !link.is_up() => LinkState::Off,
         Some(link) if !link.has_carrier() => LinkState::NoLink,
@@ -116,6 +121,7 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
     let mut status = PortStatus {
         name: port.name.clone(),
         link,
+        spanning_tree: of_port.filter(|_| switch.stp).and_then(|link| link.info.bridge_port.state.clone()),
         queueing: String::new(),
         admin: None,
         oper: None,

@@ -71,9 +71,7 @@ fn unfit(switch: &Switch) -> Vec<String> {
     if switch.bridge != Bridge::Linux {
         reasons.push("Open vSwitch is a bridge of the kernel's data plane (plane = \"kernel\", or no `bridge`)".into());
     }
-    if switch.stp {
-        reasons.push("the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops are then looked for by probes, and a port is closed that makes one)".into());
-    }
+    reasons.extend(spanning_tree(switch).map(str::to_owned));
     reasons.extend(switch.ports.iter().filter_map(|port| too_large(switch, port)));
     if switch.socket == Socket::Xdp && switch.forward_reserved != Reserved::default() {
         reasons.push("AF_XDP leaves frames to reserved addresses to the kernel, so that they cannot be forwarded (socket = \"packet\", or no forward-reserved)".into());
@@ -88,6 +86,13 @@ fn unfit(switch: &Switch) -> Vec<String> {
         format!("port {}: offload is the kernel data plane's (plane = \"kernel\", or offload = \"none\")", port.name)
     }));
     reasons
+}
+
+/// That no core speaks the spanning tree protocol.
+pub(crate) fn spanning_tree(switch: &Switch) -> Option<&'static str> {
+    let why = "the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops \
+               are then looked for by probes, and a port is closed that makes one)";
+    switch.stp.then_some(why)
 }
 
 /// That no core preempts a frame.

@@ -189,6 +189,7 @@ mod tests {
         let port = |port: &Port| PortStatus {
             name: port.name.clone(),
             link: LinkState::Up,
+            spanning_tree: None,
             queueing: "taprio".into(),
             admin: None,
             oper: None,
