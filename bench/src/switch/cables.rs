@@ -135,7 +135,7 @@ pub fn model(socket: Socket) -> Switch {
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,
-        stp: false,
+        stp: Default::default(),
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,

@@ -33,8 +33,8 @@ pub struct Switch {
     pub ageing_ns: u64,
     /// Addresses that are remembered at most.
     pub addresses: usize,
-    /// Whether the kernel's bridge speaks the spanning tree protocol.
-    pub stp: bool,
+    /// By which protocol the kernel's bridge cuts loops.
+    pub stp: SpanningTree,
     /// Of the addresses that no bridge forwards: those that are forwarded all the same.
     pub forward_reserved: Reserved,
     /// Whether event messages of PTP are corrected by the time that they were in the switch: an end-to-end transparent
@@ -229,6 +229,25 @@ pub enum Plane {
     Kernel,
     /// A dedicated core.
     User,
+}
+
+/// By which protocol a bridge cuts loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SpanningTree {
+    /// By none.
+    #[default]
+    Off,
+    /// The spanning tree protocol, which the kernel's bridge itself speaks (IEEE 802.1D-1998 clause 8).
+    Stp,
+    /// The rapid one, by a daemon (IEEE 802.1Q-2022 clause 13).
+    Rstp,
+}
+
+impl SpanningTree {
+    /// Whether loops are cut.
+    pub fn is_on(self) -> bool {
+        self != Self::Off
+    }
 }
 
 /// Which bridge is between the ports in the kernel's data plane.

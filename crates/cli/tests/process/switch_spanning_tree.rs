@@ -1,4 +1,4 @@
-//! `stp = true`: two bridges with two cables between them.
+//! `stp`: two bridges with two cables between them, and a protocol that nobody speaks here.
 
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -151,4 +151,28 @@ fn of_two_cables_one_carries_frames_and_the_other_takes_over() {
     assert_eq!(came(&mut left), [30]);
     let reverted = switch(&here, &["revert", "--state", &state]);
     assert!(stdout(&reverted).contains("everything else is as before"), "{}{}", stdout(&reverted), stderr(&reverted));
+}
+
+#[test]
+fn a_protocol_that_nobody_speaks_here_is_refused_before_anything_is_changed() {
+    if !has("ip") || !has("tc") {
+        return;
+    }
+    if std::path::Path::new("/sbin/bridge-stp").exists() {
+        return ontick_skip::skipped!("something speaks rapid spanning tree here");
+    }
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    for n in 0..3 {
+        here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, state) = (folder.path().join("cell.toml"), folder.path().join("state").display().to_string());
+    std::fs::write(&file, FILE.replace("stp = true", "stp = \"rstp\"")).unwrap();
+    let applied = switch(&here, &["apply", &file.display().to_string(), "--state", &state]);
+    assert_eq!(applied.status.code(), Some(2), "{}", stdout(&applied));
+    let said = stderr(&applied);
+    assert!(said.contains("stp = \"rstp\" needs the daemon mstpd with its program /sbin/bridge-stp"), "{said}");
+    assert!(!here.run("ip", &["-br", "link"]).unwrap().contains("cell"), "there is a bridge");
+    let checked = switch(&here, &["check", &file.display().to_string()]);
+    assert_eq!(checked.status.code(), Some(1), "{}", stdout(&checked));
 }

@@ -39,6 +39,11 @@ pub enum Expect {
         /// Its name.
         bridge: String,
     },
+    /// A daemon cuts the bridge's loops, not the kernel.
+    Rapid {
+        /// The bridge.
+        bridge: String,
+    },
     /// There is a bridge of Open vSwitch that ontick made.
     OvsBridge {
         /// Its name.
@@ -198,7 +203,7 @@ impl Expect {
             | Expect::Children { port, .. }
             | Expect::OvsPort { port, .. }
             | Expect::Filters { port, .. } => Some(port),
-            Expect::Bridge { bridge } => Some(bridge),
+            Expect::Bridge { bridge } | Expect::Rapid { bridge } => Some(bridge),
             Expect::Value { .. } | Expect::NftTable { .. } | Expect::Chain { .. } => None,
             Expect::OvsBridge { .. } | Expect::OvsFlows { .. } => None,
         }
@@ -240,6 +245,18 @@ impl Expect {
             Expect::Bridge { bridge } => {
                 let kind = link(bridge).and_then(|link| link.info.kind.as_deref());
                 (kind != Some("bridge")).then(|| "is not a bridge".into())
+            }
+            Expect::Rapid { bridge } => {
+                let argv = ["ip", "-d", "-j", "link", "show", "dev", bridge];
+                let shown: Vec<serde_json::Value> = super::host::parsed(&argv, &host.query(&argv)?)?;
+                // 0: none, 1: the kernel, 2: a daemon (linux/if_link.h, IFLA_BR_STP_STATE).
+                let state = shown.first().and_then(|shown| shown["linkinfo"]["info_data"]["stp_state"].as_u64());
+                (state != Some(2)).then(|| {
+                    "is not taken by mstpd: /sbin/bridge-stp refused it (is mstpd running, does /etc/bridge-stp.conf leave \
+                     the bridge out?), or this is not the machine's first network namespace, the only one that the kernel \
+                     runs it for"
+                        .into()
+                })
             }
             Expect::OvsBridge { bridge } => match openvswitch::is_ours(host, bridge)? {
                 false => Some("is not a bridge of Open vSwitch that ontick made".into()),

@@ -187,6 +187,7 @@ pub(crate) fn not_installed(program: &str) -> String {
         "ip6tables" => "iptables",
         "modprobe" => "kmod",
         "ovs-vsctl" | "ovs-ofctl" | "ovs-appctl" => "openvswitch-switch",
+        "test" => "coreutils",
         "unshare" => "util-linux",
         other => other,
     };

@@ -95,7 +95,7 @@ pub fn check(
 
 /// Loops that the machine itself knows of, and that nothing cuts.
 fn around(switch: &Switch, links: &[Link]) -> Vec<Finding> {
-    if switch.role != Role::Bridge || switch.stp {
+    if switch.role != Role::Bridge || switch.stp.is_on() {
         return Vec::new();
     }
     let ports: Vec<&str> = switch.ports.iter().map(|port| port.name.as_str()).collect();

@@ -6,7 +6,7 @@ use super::Port;
 use crate::kernel;
 use crate::ports::{Interface, Machine};
 use crate::user::plan;
-use ontick_tsn::model::{self, Bridge, Classifier, Datapath, Offload, Plane, Role, Socket, Switch};
+use ontick_tsn::model::{self, Bridge, Classifier, Datapath, Offload, Plane, Role, Socket, SpanningTree, Switch};
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
 /// call their driver `dsa`, whose chips differ in it.
@@ -145,6 +145,9 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         ));
     }
     reasons.extend(no_preemption(interface).filter(|_| preempts));
+    if switch.is_some_and(|switch| switch.stp == SpanningTree::Rstp) && !machine.tools.has("mstpctl") {
+        reasons.push(kernel::NO_DAEMON.into());
+    }
     if !["ip", "tc"].iter().all(|tool| machine.tools.has(tool)) {
         reasons.push("ip and tc are needed (package iproute2)".into());
     }

@@ -3,7 +3,7 @@
 use crate::apply::{Act, Expect, Iface, Link, Step, Undo};
 use ontick_tsn::bridge_entry::{is_group, unfit_for_kernel};
 use ontick_tsn::config::show_mac;
-use ontick_tsn::model::{Bridge, Forwarding, Switch};
+use ontick_tsn::model::{Bridge, Forwarding, SpanningTree, Switch};
 
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;
@@ -19,7 +19,7 @@ pub(super) fn make(switch: &Switch, links: &[Link]) -> Step {
     let index = links.iter().map(|link| link.index).max().unwrap_or(0) + 1;
     let mut words = format!(
         "ip link add name {name} index {index} type bridge stp_state {} ageing_time {} mcast_snooping 0",
-        u8::from(switch.stp),
+        u8::from(switch.stp == SpanningTree::Stp),
         switch.ageing_ns / TICK_NS
     );
     // Without the protocol the kernel forwards those of the spanning tree in any case, and takes no mask for them.

@@ -7,7 +7,7 @@ use super::{CannotPlan, plan};
 use crate::apply::{Act, Host, Plan, Refused};
 use crate::ethtool::mac_merge;
 use crate::features::{Feature, Features};
-use ontick_tsn::model::{Base, Bridge, Offload, Port, Role, Switch};
+use ontick_tsn::model::{Base, Bridge, Offload, Port, Role, SpanningTree, Switch};
 use ontick_tsn::wire::LARGEST_SDU;
 
 /// Debian 13's.
@@ -178,6 +178,9 @@ impl On<'_> {
             all.push("it counts cycles from the base time below, a whole second, which may be past by then".into());
         }
         all.push(format!("offloads that ports usually have on: {} (ethtool -k PORT shows them)", OFFLOADS.join(", ")));
+        if self.switch.stp == SpanningTree::Rstp {
+            all.push("mstpd runs and takes the bridge (assumed)".into());
+        }
         if self.switch.role == Role::Bridge {
             all.push(format!("no interface is called {} there", self.switch.name));
         }

@@ -25,6 +25,7 @@ pub mod probe;
 pub mod reconcile;
 mod reconfigure;
 mod shaper;
+mod spanning_tree;
 pub mod status;
 mod tally;
 
@@ -42,6 +43,7 @@ pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
 pub use reconcile::{Options, ReconcileEnd};
 pub use reconfigure::{Regated, regate, rejoin};
 pub use shaper::unshaped;
+pub use spanning_tree::NO_DAEMON;
 pub use status::{Status, status};
 pub use tally::Tally;
 
@@ -88,6 +90,7 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         ));
     }
     reasons.extend(bridge::unfit(switch));
+    reasons.extend(spanning_tree::missing(host, switch));
     if switch.transparent_clock {
         reasons
             .push("transparent-clock: bridges of the kernel do not correct PTP's messages (plane = \"user\")".into());
@@ -159,6 +162,7 @@ fn forward(switch: &Switch, found: &[PortState], links: &[Link]) -> Steps {
         Bridge::Linux => bridge::make(switch, links),
         Bridge::OpenVswitch(datapath) => openvswitch::make(switch, datapath),
     }];
+    steps.extend(spanning_tree::step(switch));
     steps.extend(found.iter().map(|found| join(switch, found.link)));
     Ok(steps)
 }

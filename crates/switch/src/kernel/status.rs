@@ -6,9 +6,9 @@ use serde_json::Value;
 use crate::apply::{Difference, Host, Link, Plan, Refused, Snapshot, differences, links, qdiscs, root_of};
 use crate::ethtool::{self, mac_merge};
 use crate::qdisc::{TaprioState, Times};
-use ontick_tsn::model::{Port, Switch};
+use ontick_tsn::model::{Port, SpanningTree, Switch};
 
-use super::{Lane, Lanes, gates, lanes_of};
+use super::{Lane, Lanes, gates, lanes_of, spanning_tree};
 
 /// The status of a switch.
 #[derive(Debug, Clone, Serialize)]
@@ -32,6 +32,9 @@ pub struct PortStatus {
     /// `learning` or `disabled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spanning_tree: Option<String>,
+    /// The port's role, where mstpd tells: `root`, `designated`, `alternate`, `backup`, `disabled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spanning_tree_role: Option<String>,
     /// `taprio`, `prio`, or whatever is there.
     pub queueing: String,
     /// Gates that were asked for and are not in force yet, as gate masks of the model's queues.
@@ -107,7 +110,13 @@ pub fn status(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Status, 
 /// Looks at the ports of a switch.
 pub(crate) fn port_statuses(host: &impl Host, switch: &Switch) -> Result<Vec<PortStatus>, Refused> {
     let links = links(host)?;
-    switch.ports.iter().map(|port| port_status(host, switch, port, &links)).collect()
+    let mut statuses: Vec<PortStatus> =
+        switch.ports.iter().map(|port| port_status(host, switch, port, &links)).collect::<Result<_, _>>()?;
+    if switch.stp == SpanningTree::Rstp {
+        let mut roles = spanning_tree::roles(host, &switch.name);
+        statuses.iter_mut().for_each(|status| status.spanning_tree_role = roles.remove(&status.name));
+    }
+    Ok(statuses)
 }
 
 fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -> Result<PortStatus, Refused> {
@@ -121,7 +130,8 @@ fn port_status(host: &impl Host, switch: &Switch, port: &Port, links: &[Link]) -
     let mut status = PortStatus {
         name: port.name.clone(),
         link,
-        spanning_tree: of_port.filter(|_| switch.stp).and_then(|link| link.info.bridge_port.state.clone()),
+        spanning_tree: of_port.filter(|_| switch.stp.is_on()).and_then(|link| link.info.bridge_port.state.clone()),
+        spanning_tree_role: None,
         queueing: String::new(),
         admin: None,
         oper: None,

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::apply::{Act, Undo};
+use crate::apply::{Act, Expect, Undo};
 use crate::ethtool::mac_merge;
 use crate::features::{Feature, Features};
 use ontick_tsn::model::Base;
 use ontick_tsn::model::{
     Address, CLASSES, Class, Classifier, Entry, Forwarding, Gates, Guard, Offload, Plane, Preemption, Reserved, Rule,
-    StaticEntry,
+    SpanningTree, StaticEntry,
 };
 use ontick_tsn::schedule::{Schedule, guard_ns, with_guards};
 
@@ -51,6 +51,8 @@ impl Host for Paper {
             ["ip", "-j", "addr", ..] => Ok("[]".into()),
             ["tc", "-s", "-j", "qdisc", ..] => Ok(self.root.into()),
             ["tc", "qdisc", "add", "taprio", "help"] => Err(refused(self.tc)),
+            ["test", "-x", "/sbin/bridge-stp"] if self.lacks.contains(&"bridge-stp") => Err(refused("no such file")),
+            ["test", "-x", "/sbin/bridge-stp"] => Ok(String::new()),
             ["nft", "list", "tables"] | ["iptables", ..] | ["ip6tables", ..] => Ok(String::new()),
             other => panic!("{other:?} was not to be expected"),
         }
@@ -135,7 +137,7 @@ fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,
-        stp: false,
+        stp: Default::default(),
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
@@ -632,4 +634,22 @@ fn a_port_that_cannot_preempt_frames_is_refused() {
     shaped.ports[1].idle_slopes = vec![None, Some(1_000_000)];
     let shaped = refused(&PREEMPTS, &shaped);
     assert!(shaped.starts_with("port b: mqprio does not count what frames occupy on the wire"), "{shaped}");
+}
+
+#[test]
+fn rapid_spanning_tree_is_asked_for_before_there_are_ports() {
+    let rapid = Switch { stp: SpanningTree::Rstp, ..article() };
+    let planned = plan(&PAPER, &rapid, 0).unwrap();
+    let said = commands(&planned);
+    let at = |words: &str| said.iter().position(|c| c.contains(words)).unwrap_or_else(|| panic!("{words}: {said:?}"));
+    assert!(at("add name br0") < at("dev br0 type bridge stp_state 1") && at("stp_state 1") < at("dev a master br0"));
+    assert!(said[at("add name br0")].contains("type bridge stp_state 0 "), "{said:?}");
+    let expected = |expect: &Expect| matches!(expect, Expect::Rapid { bridge } if bridge == "br0");
+    assert!(planned.steps.iter().flat_map(|step| &step.expects).any(expected));
+    let why = plan(&Paper { lacks: &["bridge-stp"], ..PAPER }, &rapid, 0).unwrap_err().to_string();
+    assert!(why.starts_with("stp = \"rstp\" needs the daemon mstpd with its program /sbin/bridge-stp"), "{why}");
+    // The kernel's own protocol needs nobody.
+    let own = Switch { stp: SpanningTree::Stp, ..article() };
+    let said = commands(&plan(&Paper { lacks: &["bridge-stp"], ..PAPER }, &own, 0).unwrap());
+    assert!(said.iter().any(|command| command.contains("type bridge stp_state 1 ageing_time")), "{said:?}");
 }

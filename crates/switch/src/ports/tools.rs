@@ -10,7 +10,7 @@ use super::parts::{Parts, Presence};
 use super::program::{find, said};
 
 /// Programs, and how each is asked for its version.
-const PROGRAMS: [(&str, &str); 12] = [
+const PROGRAMS: [(&str, &str); 13] = [
     ("ip", "-V"),
     ("tc", "-V"),
     ("bridge", "-V"),
@@ -21,6 +21,7 @@ const PROGRAMS: [(&str, &str); 12] = [
     ("ovs-vsctl", "--version"),
     ("ovs-ofctl", "--version"),
     ("ovs-appctl", "--version"),
+    ("mstpctl", "--version"),
     ("ptp4l", "-v"),
     ("pmc", "-v"),
 ];

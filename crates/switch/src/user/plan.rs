@@ -92,7 +92,7 @@ fn unfit(switch: &Switch) -> Vec<String> {
 pub(crate) fn spanning_tree(switch: &Switch) -> Option<&'static str> {
     let why = "the spanning tree protocol is spoken by the kernel's bridge only (plane = \"kernel\", or stp = false: loops \
                are then looked for by probes, and a port is closed that makes one)";
-    switch.stp.then_some(why)
+    switch.stp.is_on().then_some(why)
 }
 
 /// That no core preempts a frame.

@@ -45,7 +45,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1_024,
-        stp: false,
+        stp: Default::default(),
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,

@@ -24,7 +24,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 64,
-        stp: false,
+        stp: Default::default(),
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,

@@ -203,9 +203,10 @@ struct Head {
     /// Addresses that are remembered at most.
     #[schemars(range(min = 1, max = 1_048_576), extend("default" = 8192))]
     mac_table: Option<u32>,
-    /// Whether the kernel's bridge speaks the spanning tree protocol.
+    /// Whether the kernel's bridge cuts loops by the spanning tree protocol (true), or by the rapid one and the daemon mstpd
+    /// ("rstp").
     #[schemars(extend("default" = false))]
-    stp: Option<bool>,
+    stp: Option<SpanningTree>,
     /// Frames to these reserved addresses (IEEE 802.1Q-2022 Table 8-1) are forwarded all the same: spanning tree (bpdu),
     /// link aggregation and other slow protocols (slow), port access control (eapol), LLDP and PTP's peer delay (lldp).
     #[schemars(extend("default" = []))]
@@ -411,6 +412,17 @@ struct Gates {
     #[schemars(length(min = 1, max = 1024))]
     entries: Vec<Entry>,
 }
+
+/// Whether, or the name of the protocol.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its shape is used")]
+enum SpanningTree {
+    Flag(bool),
+    Name(Rapid),
+}
+
+words!(Rapid: Rstp);
 
 /// Nanoseconds, or "next second".
 #[derive(JsonSchema)]

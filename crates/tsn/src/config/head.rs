@@ -1,12 +1,13 @@
 //! The `[switch]` table: what holds for the switch as a whole.
 
 use toml::Spanned;
+use toml::de::DeValue;
 
 use super::problem::{Report, Reported};
-use super::table::{At, Read, Table, choice, text};
+use super::table::{At, Read, Table, choice, kind, text};
 use super::value_error::ValueError;
 use super::values;
-use crate::model::{Bridge, Classifier, Clock, Datapath, Plane, Reserved, Role, Socket};
+use crate::model::{Bridge, Classifier, Clock, Datapath, Plane, Reserved, Role, Socket, SpanningTree};
 
 /// Linux' default for a bridge, and the standard's (IEEE 802.1Q-2022 Table 8-6).
 pub(super) const AGEING_NS: u64 = 300_000_000_000;
@@ -49,7 +50,7 @@ pub(super) struct Head {
     pub(super) clock: Clock,
     pub(super) ageing_ns: u64,
     pub(super) addresses: usize,
-    pub(super) stp: bool,
+    pub(super) stp: SpanningTree,
     pub(super) forward_reserved: Reserved,
     pub(super) transparent_clock: bool,
     pub(super) learning: bool,
@@ -71,7 +72,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
         _ => Err(ValueError::is_not(text, "from 1s to 1000000s (300s is usual)")),
     });
     let addresses = table.whole("mac-table", 1..=MOST_ADDRESSES, report);
-    let stp = table.flag("stp", report);
+    let stp = spanning_tree(&mut table, report);
     let forward_reserved = reserved(&mut table, report);
     let transparent_clock = table.flag("transparent-clock", report);
     let learning = table.flag("learning", report);
@@ -92,7 +93,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
         clock: clock?.map_or(Clock::Tai, Spanned::into_inner),
         ageing_ns: ageing?.map_or(AGEING_NS, Spanned::into_inner),
         addresses: addresses?.map_or(ADDRESSES, |addresses| addresses.into_inner() as usize),
-        stp: stp?.unwrap_or(false),
+        stp: stp?,
         forward_reserved: forward_reserved?,
         transparent_clock: transparent_clock?.unwrap_or(false),
         learning: learning?.unwrap_or(true),
@@ -112,6 +113,17 @@ fn bridge(table: &mut Table, report: &mut Report) -> Result<Bridge, Reported> {
         (BridgeKind::Linux, Some(datapath)) => {
             Err(report.error(datapath.span(), "`datapath` goes with bridge = \"openvswitch\" alone; leave it out"))
         }
+    }
+}
+
+/// `stp`: whether, or by which protocol.
+fn spanning_tree(table: &mut Table, report: &mut Report) -> Result<SpanningTree, Reported> {
+    let Some(value) = table.get("stp") else { return Ok(SpanningTree::Off) };
+    match value.get_ref() {
+        DeValue::Boolean(false) => Ok(SpanningTree::Off),
+        DeValue::Boolean(true) => Ok(SpanningTree::Stp),
+        DeValue::String(text) if text == "rstp" => Ok(SpanningTree::Rstp),
+        other => Err(report.error(value.span(), format!("`stp` is true, false or \"rstp\", not {}", kind(other)))),
     }
 }
 

@@ -126,7 +126,7 @@ impl Defaults {
             clock: Clock::Tai,
             ageing_ns: self.ageing_ns,
             addresses: self.addresses,
-            stp: false,
+            stp: Default::default(),
             bridge: Bridge::Linux,
             forward_reserved: Reserved::default(),
             transparent_clock: false,

@@ -192,8 +192,8 @@ prop_compose! {
         ],
         socket in select(vec![Socket::Packet, Socket::Xdp]),
         clock in select(vec![Clock::Tai, Clock::Realtime]),
-        (cpu, ageing_ns, addresses, [stp, transparent_clock], groups) in
-            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, any::<[bool; 2]>(), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
+        (cpu, ageing_ns, addresses, (stp, transparent_clock), groups) in
+            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, (select(vec![SpanningTree::Off, SpanningTree::Stp, SpanningTree::Rstp]), any::<bool>()), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
     ) -> Switch {
         // Those of the kernel's data plane have limits that are not the subject here.
         let gated = |port: Port| if bridge == Bridge::Linux { port } else { Port { gates: None, transmit_queues: Vec::new(), ..port } };

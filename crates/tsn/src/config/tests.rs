@@ -305,6 +305,18 @@ fn idle_slopes_that_cannot_be_kept_are_named() {
 }
 
 #[test]
+fn a_loop_is_cut_by_a_protocol_that_is_named() {
+    let with = |value: &str| CELL.replace("name = \"cell4\"", &format!("name = \"cell4\"\nstp = {value}"));
+    for (value, is) in [("false", SpanningTree::Off), ("true", SpanningTree::Stp), ("\"rstp\"", SpanningTree::Rstp)] {
+        let switch = read(&with(value)).unwrap().switch;
+        assert_eq!(switch.stp, is);
+        assert_eq!(read(&write(&switch)).unwrap().switch, switch);
+    }
+    let wrong = errors(&with("\"mstp\""));
+    assert!(wrong.contains("f:3:7: `stp` is true, false or \"rstp\", not the text \"mstp\""), "{wrong}");
+}
+
+#[test]
 fn preemption_is_read_written_and_refused_in_words() {
     let with = |offload: &str, table: &str| {
         let name = "name = \"enp2s0f1\"\n";

@@ -7,7 +7,7 @@ use ontick_units::{exact, show_bit_rate};
 use super::{class, head, preemption, values};
 use crate::model::{
     Base, Bridge, CLASSES, Class, Datapath, Elimination, Entry, Gates, Guard, Meter, Offload, Port, Preemption,
-    Reserved, Rule, StaticEntry, Stream, StreamGate, Switch,
+    Reserved, Rule, SpanningTree, StaticEntry, Stream, StreamGate, Switch,
 };
 
 /// The text that [`super::read`] makes this switch of.
@@ -105,9 +105,11 @@ fn head(switch: &Switch) -> String {
     if switch.addresses != head::ADDRESSES {
         text += &format!("mac-table = {}\n", switch.addresses);
     }
-    if switch.stp {
-        text += "stp = true\n";
-    }
+    text += match switch.stp {
+        SpanningTree::Off => "",
+        SpanningTree::Stp => "stp = true\n",
+        SpanningTree::Rstp => "stp = \"rstp\"\n",
+    };
     if switch.forward_reserved != Reserved::default() {
         text += &format!("forward-reserved = {}\n", list(switch.forward_reserved.names().map(quoted)));
     }

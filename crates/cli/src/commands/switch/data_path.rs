@@ -190,6 +190,7 @@ mod tests {
             name: port.name.clone(),
             link: LinkState::Up,
             spanning_tree: None,
+            spanning_tree_role: None,
             queueing: "taprio".into(),
             admin: None,
             oper: None,

@@ -240,7 +240,8 @@ fn port_text(port: &PortStatus, switch: &Switch) -> String {
         LinkState::NoLink => "no link",
         LinkState::Up => "up",
     };
-    let tree = port.spanning_tree.as_ref().map(|state| format!(" · spanning tree: {state}")).unwrap_or_default();
+    let role = port.spanning_tree_role.as_ref().map(|role| format!(", {role}")).unwrap_or_default();
+    let tree = port.spanning_tree.as_ref().map(|state| format!(" · spanning tree: {state}{role}")).unwrap_or_default();
     let mut text = format!("\nport {}  {link} · {}{tree}\n", port.name, port.queueing);
     for (label, times) in [("in force", &port.oper), ("to come", &port.admin)] {
         if let Some(times) = times {

@@ -180,7 +180,7 @@ pub fn refuse_short_windows(switch: &Switch, measured: Option<&Measured>) -> Res
 /// A bridge without the spanning tree protocol must not be given a loop. (The user data plane looks for itself.) A loop
 /// through a port that does not flood carries only what has an entry.
 pub fn refuse_loops(switch: &Switch) -> Result<(), Failure> {
-    if switch.plane == Plane::User || switch.role == Role::Station || switch.stp {
+    if switch.plane == Plane::User || switch.role == Role::Station || switch.stp.is_on() {
         return Ok(());
     }
     let floods = |place: &usize| switch.forwarding.flood.as_ref().is_none_or(|flood| flood.contains(place));

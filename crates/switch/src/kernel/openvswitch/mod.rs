@@ -50,7 +50,7 @@ pub(super) fn make(switch: &Switch, datapath: Datapath) -> Step {
         "add-br {name} -- set bridge {name} datapath_type={} fail_mode=secure stp_enable={} \
          other_config:mac-aging-time={} other_config:mac-table-size={} external_ids:{}={name}",
         datapath.name(),
-        switch.stp,
+        switch.stp.is_on(),
         switch.ageing_ns.div_ceil(1_000_000_000),
         switch.addresses,
         ovs::OWNER,

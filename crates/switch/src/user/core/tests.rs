@@ -118,7 +118,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 64,
-        stp: false,
+        stp: Default::default(),
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
