@@ -4,7 +4,7 @@ use super::{Causes, CountersError, Lost, UnderTest, counted};
 use crate::apply::{self, Live, Plan, Refused, differences};
 use crate::kernel::{self, CannotPlan};
 use crate::verify::namespace::{Namespace, NamespaceError};
-use ontick_tsn::model::{Bridge, Switch};
+use ontick_tsn::model::{Bridge, SpanningTree, Switch};
 
 /// The kernel's bridge, classifier and taprio on the ports of a namespace, with which they end.
 pub struct KernelPlane<'a> {
@@ -40,6 +40,9 @@ impl<'a> KernelPlane<'a> {
                        up, and measure it on its ports";
             return Err(CannotPlan { reasons: vec![why.into()] }.into());
         }
+        // Nothing is around it that could make a loop, no daemon hears of it, and a port of a spanning tree would forward
+        // nothing for half a minute.
+        let switch = &Switch { stp: SpanningTree::Off, ..switch.clone() };
         let set_up = || -> Result<Plan, KernelPlaneError> {
             let plan = kernel::plan(&Live, switch, crate::clock::now_ns(switch.clock))?;
             for step in &plan.steps {
@@ -87,5 +90,27 @@ impl UnderTest for KernelPlane<'_> {
 
     fn lost(&mut self, from: usize, to: usize) -> Result<Lost, CountersError> {
         Ok(self.namespace.within(|| counted::lost(&Live, &self.switch, from, to))??)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::user::testbed::namespace;
+    use ontick_tsn::config;
+
+    #[test]
+    fn a_switch_that_cuts_loops_forwards_at_once_where_there_is_none() {
+        let Some(namespace) = namespace() else { return };
+        let text = "[switch]\nname = \"cell4\"\nplane = \"kernel\"\nstp = \"rstp\"\n[[class]]\nname = \"all\"\nqueue = 0\n\
+                    [[port]]\nname = \"p1\"\n[[port]]\nname = \"p2\"\n";
+        let switch = config::read(text).unwrap().switch;
+        for (port, peer) in [("p1", "q1"), ("p2", "q2")] {
+            namespace.join(port, &namespace, peer).unwrap();
+        }
+        let plane = KernelPlane::start(&switch, &namespace).unwrap();
+        let shown = namespace.run("ip", &["-d", "link", "show", "dev", "cell4"]).unwrap();
+        assert!(shown.contains(" stp_state 0 "), "{shown}");
+        assert!(plane.status().unwrap().ports.iter().all(|port| port.spanning_tree.is_none()));
     }
 }
