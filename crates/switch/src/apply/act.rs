@@ -42,7 +42,7 @@ pub enum Act {
         /// Each by its name, and whether it is to be on.
         wanted: Vec<(String, bool)>,
     },
-    /// Gates of a port, of a list that is too long for tc.
+    /// Gates of a port that tc cannot set.
     Gates {
         /// The port.
         port: String,
@@ -85,7 +85,7 @@ impl fmt::Display for Act {
                 wanted.iter().try_for_each(|(name, on)| write!(f, " {name} {}", if *on { "on" } else { "off" }))
             }
             Act::Gates { port, taprio } => {
-                write!(f, "tc qdisc replace dev {port} {} # by rtnetlink: tc has no room for it", taprio.words())
+                write!(f, "tc qdisc replace dev {port} {} # by rtnetlink", taprio.words())
             }
             Act::MacMerge { port, wanted } => write!(f, "ethtool --set-mm {port} {wanted}"),
             Act::AwaitLink { port, at_most_ms } => {

@@ -11,7 +11,7 @@ use ontick_undo::program;
 use serde::Deserialize;
 
 use super::Act;
-use super::long_list;
+use super::gates_message;
 use super::quoted::quoted;
 use crate::ethtool::mac_merge;
 use crate::{ethtool, features};
@@ -111,7 +111,7 @@ impl Host for Live {
             Act::Features { port, wanted } => features::set(port, wanted).map_err(|e| refused(act.to_string(), &e)),
             Act::Gates { port, taprio } => {
                 let what = || format!("a list of {} entries for the gates of {port}", taprio.entries.len());
-                long_list::replace(port, taprio).map_err(|e| refused(what(), &e))
+                gates_message::replace(port, taprio).map_err(|e| refused(what(), &e))
             }
             Act::MacMerge { port, wanted } => mac_merge::set(port, wanted).map_err(|e| refused(act.to_string(), &e)),
             Act::AwaitLink { port, at_most_ms } => {

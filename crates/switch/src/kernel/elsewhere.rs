@@ -22,8 +22,6 @@ const OFFLOADS: [&str; 4] = ["rx-gro", "tx-generic-segmentation", "tx-tcp-segmen
 const SINCE: [(&str, Release); 3] = [("taprio", Release(4, 20)), ("etf", Release(4, 19)), ("cbs", Release(4, 15))];
 /// taprio with flags, of txtime assistance and full offload.
 const FLAGS_SINCE: Release = Release(5, 4);
-/// taprio with a largest service data unit of each class.
-const MAX_SDU_SINCE: Release = Release(6, 2);
 /// taprio and mqprio with preemptible classes.
 const PREEMPTION_SINCE: Release = Release(6, 4);
 
@@ -210,9 +208,8 @@ impl Host for On<'_> {
             }
             // It explains itself as if that were an error.
             ["tc", "qdisc", "add", "taprio", "help"] => {
-                let words = [(MAX_SDU_SINCE, "max-sdu"), (PREEMPTION_SINCE, "[fp FP0 …]")];
-                let known = words.into_iter().filter(|(since, _)| self.release() >= *since).map(|(_, word)| word);
-                return Err(lacks("tc qdisc add taprio help", known.collect::<Vec<_>>().join(" ")));
+                let words = if self.release() >= PREEMPTION_SINCE { "[fp FP0 …]" } else { "" };
+                return Err(lacks("tc qdisc add taprio help", words.into()));
             }
             // Nothing is there yet: no addresses, no queueing disciplines, no tables.
             _ => String::new(),

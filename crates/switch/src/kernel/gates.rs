@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::apply::{Act, Expect, Host, Iface, Step, Undo, fits_tc, qdiscs, root_of};
+use crate::apply::{Act, Expect, Host, Iface, Step, Undo, qdiscs, root_of, tc_can_set};
 use crate::qdisc::{Cbs, HANDLE, Mqprio, PRIORITIES, Prio, Taprio};
 use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
@@ -16,6 +16,8 @@ use super::probe;
 use super::shaper;
 
 const SECOND: u64 = 1_000_000_000;
+/// The kernel that taprio's largest service data unit of a class came with.
+const MAX_SDU_SINCE: (u32, u32) = (6, 1);
 /// A base time that follows from "the next second" leaves at least so long to set everything up. Later than that is no
 /// fault: whole cycles are counted from it.
 const LEAD_NS: u64 = 1_500_000_000;
@@ -223,9 +225,10 @@ fn max_sdu(host: &impl Host, found: &PortState, lanes: &Lanes, notes: &mut Vec<S
     if lanes.lanes.iter().all(|lane| of(lane.class).is_none()) {
         return Vec::new();
     }
-    if !probe::tc_knows_max_sdu(host) {
+    if super::release(host) < MAX_SDU_SINCE {
         notes.push(format!(
-            "port {}: this tc(8) does not know max-sdu (iproute2 6.2 does), so longer frames of a class are not dropped",
+            "port {}: this kernel does not know max-sdu (Linux 6.1 does), so longer frames of a class are not \
+             dropped",
             found.port.name.as_str()
         ));
         return Vec::new();
@@ -235,7 +238,7 @@ fn max_sdu(host: &impl Host, found: &PortState, lanes: &Lanes, notes: &mut Vec<S
 
 /// Sets a port's gates, for the first time or anew.
 pub(super) fn replace(port: &str, taprio: &Taprio) -> Act {
-    match fits_tc(taprio) {
+    match tc_can_set(taprio) {
         true => Act::run(format!("tc qdisc replace dev {port} {}", taprio.words())),
         false => Act::Gates { port: port.into(), taprio: taprio.clone() },
     }

@@ -85,12 +85,6 @@ pub fn tc_knows_preemption(host: &impl Host) -> bool {
     host.query(&["tc", "qdisc", "add", "taprio", "help"]).is_err_and(|refused| refused.why.contains("[fp "))
 }
 
-/// Whether `tc` itself can limit a traffic class's service data unit.
-pub fn tc_knows_max_sdu(host: &impl Host) -> bool {
-    // It explains itself as if that were an error.
-    host.query(&["tc", "qdisc", "add", "taprio", "help"]).is_err_and(|refused| refused.why.contains("max-sdu"))
-}
-
 fn tc(host: &impl Host, lines: &str) -> Result<String, Refused> {
     isolated(host, &["tc", "-batch", "-"], lines)
 }

@@ -34,7 +34,7 @@ const PAPER: Paper = Paper {
     root: r#"[{"kind":"mq","handle":"0:","root":true},{"kind":"fq_codel","handle":"0:","parent":":1"}]"#,
     master: "",
     merge: None,
-    tc: "[max-sdu <queueMaxSDU[TC 0]>]",
+    tc: "Usage: ... taprio clockid CLOCKID",
     driver: None,
 };
 
@@ -276,6 +276,19 @@ fn a_list_that_is_too_long_for_tc_goes_to_the_kernel_itself() {
     // When it is set, and again after its children.
     assert_eq!(by_netlink(&long), 2, "{long:#?}");
     assert_eq!(parse_taprio(only(&long, &["dev b", "taprio"])).entries.len(), 40);
+}
+
+/// Which tc shows by no word.
+#[test]
+fn the_largest_service_data_unit_goes_to_the_kernel_itself() {
+    let mut limited = article();
+    limited.ports[1].max_sdu = vec![Some(300), None];
+    let said = commands(&plan(&PAPER, &limited, 0).unwrap());
+    let gates = only(&said, &["dev b", "taprio"]);
+    assert!(gates.contains(" max-sdu 300 0") && gates.ends_with("# by rtnetlink"), "{gates}");
+    let old = plan(&Paper { release: "5.15.0-91-generic", ..PAPER }, &limited, 0).unwrap();
+    assert!(old.notes.iter().any(|note| note.contains("this kernel does not know max-sdu (Linux 6.1 does)")));
+    assert!(!commands(&old).iter().any(|command| command.contains("max-sdu")));
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn what_is_wrong_is_said_with_its_place() {
         (changed("\"cell4\"", "\"cell4\"\nmac-tabel = 7"), "f:3:1", "did you mean `mac-table`"),
         (changed("\"cell4\"", "\"cell4\"\nmac-table = 0"), "f:3:13", "from 1 to 1048576, not 0"),
         (changed("\"cell4\"", "\"cell4\"\nageing-time = \"10ms\""), "f:3:15", "300s is usual"),
-        (changed("\"cell4\"", "\"cell4\"\nstp = \"on\""), "f:3:7", "true or false"),
+        (changed("\"cell4\"", "\"cell4\"\nstp = \"on\""), "f:3:7", "is true, false or"),
         (changed("\"cell4\"", "\"cell4\"\nforward-reserved = [\"bpdus\"]"), "f:3:21", "did you mean `bpdu`"),
         (changed("\"cell4\"", "\"cell4\"\nforward-reserved = \"bpdu\""), "f:3:20", "a list in [ ]"),
         (changed("\"cell4\"", "\"cell4\"\nclock = \"utc\""), "f:3:9", "\"tai\", \"realtime\", \"monotonic\""),

@@ -1,5 +1,5 @@
 //! Gates of a port straight to the kernel (rtnetlink(7), linux/pkt_sched.h): tc(8) has 1024 octets for a request with
-//! taprio, in which some 28 entries of a list have room.
+//! taprio, in which some 28 entries of a list have room, and before iproute2 6.2 it knows no largest service data unit.
 
 use std::io;
 
@@ -43,9 +43,9 @@ const TC_ENTRY_FP: u16 = 3;
 const TC_FP_EXPRESS: u32 = 1;
 const TC_FP_PREEMPTIBLE: u32 = 2;
 
-/// Whether tc has room for it.
-pub fn fits_tc(taprio: &Taprio) -> bool {
-    request(0, taprio).len() <= TC_HAS
+/// Whether tc has room for it, and words for all of it, whatever its release.
+pub fn tc_can_set(taprio: &Taprio) -> bool {
+    taprio.max_sdu.is_empty() && request(0, taprio).len() <= TC_HAS
 }
 
 /// Sets the gates of a port of the calling thread's network namespace, as `tc qdisc replace` does.
@@ -115,7 +115,8 @@ fn options(to: &mut Vec<u8>, taprio: &Taprio) {
     attribute(to, BASE_TIME, &taprio.base_ns.to_ne_bytes());
     attribute(to, CYCLE_TIME, &taprio.cycle_ns.to_ne_bytes());
     for class in 0..taprio.max_sdu.len().max(taprio.preemptible.len()) {
-        nest(to, TC_ENTRY, |to| {
+        // The kernel asks of this one that it says so.
+        nest(to, TC_ENTRY | NLA_F_NESTED, |to| {
             attribute(to, TC_ENTRY_INDEX, &(class as u32).to_ne_bytes());
             if let Some(sdu) = taprio.max_sdu.get(class) {
                 attribute(to, TC_ENTRY_MAX_SDU, &sdu.to_ne_bytes());
@@ -190,7 +191,7 @@ mod tests {
     /// iproute2 6.1 does, without a sequence number; taken down by strace(1).
     #[test]
     fn it_is_what_tc_sends() {
-        let theirs = include_str!("long_list_by_tc.txt").split_ascii_whitespace();
+        let theirs = include_str!("gates_message_by_tc.txt").split_ascii_whitespace();
         let mut theirs: Vec<u8> = theirs.map(|octet| u8::from_str_radix(octet, 16).unwrap()).collect();
         // The interface.
         theirs[HEADER + 4] = 2;
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn tc_has_room_for_a_few_entries() {
-        assert!(fits_tc(&taprio(20)) && !fits_tc(&taprio(30)));
+        assert!(tc_can_set(&taprio(20)) && !tc_can_set(&taprio(30)));
         let long = request(2, &taprio(1_024));
         assert_eq!(long.len(), u32::from_ne_bytes(long[..4].try_into().unwrap()) as usize);
     }
