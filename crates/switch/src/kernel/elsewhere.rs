@@ -82,7 +82,15 @@ pub fn plan_elsewhere(machine: &AnotherMachine, switch: &Switch, now_ns: u64) ->
     for act in plan.steps.iter_mut().flat_map(|step| &mut step.acts) {
         unnumbered(act);
     }
-    Ok(PlanElsewhere { assumptions: host.assumptions(), plan })
+    let mut assumptions = host.assumptions();
+    if plan.steps.iter().flat_map(|step| &step.acts).any(|act| matches!(act, Act::Gates { .. })) {
+        assumptions.push(
+            "where a command says \"by rtnetlink\", tc there may lack max-sdu (iproute2 before 6.2) or room for the list; \
+             `ontick switch apply` needs tc for neither"
+                .into(),
+        );
+    }
+    Ok(PlanElsewhere { assumptions, plan })
 }
 
 /// The number of a bridge is chosen so that it is free here, and nobody knows which is free there.
