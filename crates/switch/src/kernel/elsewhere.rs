@@ -85,8 +85,7 @@ pub fn plan_elsewhere(machine: &AnotherMachine, switch: &Switch, now_ns: u64) ->
     let mut assumptions = host.assumptions();
     if plan.steps.iter().flat_map(|step| &step.acts).any(|act| matches!(act, Act::Gates { .. })) {
         assumptions.push(
-            "where a command says \"by rtnetlink\", tc there may lack max-sdu (iproute2 before 6.2) or room for the list; \
-             `ontick switch apply` needs tc for neither"
+            "where a command says \"by rtnetlink\", tc there may lack max-sdu (iproute2 before 6.2) or room for the list"
                 .into(),
         );
     }
