@@ -20,9 +20,9 @@ use crate::flags::{self, OutputFlags};
 /// Talkers send each stream at its planned offset; links have the file's rates and lengths; each node has a clock that
 /// differs from the others by the file's sync-error at most. The same seed gives the same result.
 ///
-/// In namespaces, real frames pass through network namespaces of this machine: one core serves all switches, or the kernel
-/// each of them (--target kernel), and one thread sends for all stations. What that itself needs is measured first, with all gates open. Links take no time. Nothing is left
-/// behind, whatever ends the program.
+/// In namespaces, real frames pass through network namespaces of this machine: one core serves all switches, or the
+/// kernel each of them (--target kernel), and one thread sends for all stations. What that itself needs is measured
+/// first, with all gates open. Links take no time. Nothing is left behind, whatever ends the program.
 ///
 /// The network is planned first unless PLAN is given.
 ///

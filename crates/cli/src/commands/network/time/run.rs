@@ -35,11 +35,10 @@ pub(super) const OF_OTHERS: [&str; 4] = ["chronyd", "ntpd", "openntpd", "systemd
 
 /// Keep a node in time, and watch how well.
 ///
-/// Runs ptp4l, phc2sys where network cards have clocks, and ts2phc where one has a pulse each second; they end with this
-/// command. Prints the node's role, its offset
-/// from the grandmaster and the delay of the way each second, and what happens: a grandmaster that is lost, comes back,
-/// is another one or one too many. What becomes of the gates of this machine's switches when the time is lost is said by
-/// `on-time-loss` in the network's file.
+/// Runs ptp4l, phc2sys where network cards have clocks, and ts2phc where one has a pulse each second; they end with
+/// this command. Prints the node's role, its offset from the grandmaster and the delay of the way each second, and what
+/// happens: a grandmaster that is lost, comes back, is another one or one too many. What becomes of the gates of this
+/// machine's switches when the time is lost is said by `on-time-loss` in the network's file.
 ///
 /// Exit status: 0 it had the network's time throughout, and all offsets were within `offset-bound`; 1 not, or never; 2 it
 /// could not run.
