@@ -52,7 +52,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} bytes in {} frames, {} of them repeated", sent.bytes, sent.frames, sent.repeated);
     println!("arrived: {}", String::from_utf8_lossy(&got));
     sim::remove("example-link")?;
-    if !sent.complete || got != message {
+    if !sent.complete {
+        return Err("no answer came for 10 s, and the sender gave up".into());
+    }
+    if got != message {
         return Err("what arrived is not what was sent".into());
     }
     Ok(())

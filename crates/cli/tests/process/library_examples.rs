@@ -48,7 +48,7 @@ fn the_crates_examples_run_as_their_pages_say() {
         // Ended where it hangs: no other test is run meanwhile.
         let mut limited = Command::new("timeout");
         let output = limited.arg("60").arg(built.join(name)).args(arguments).current_dir(&folder).output().unwrap();
-        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        assert!(output.status.success(), "{name}: {}{}", stdout(&output), stderr(&output));
         assert!(stdout(&output).contains(printed), "{name}: {}", stdout(&output));
     }
     let samples = std::fs::read_to_string(folder.path().join("samples.csv")).unwrap();
