@@ -19,6 +19,7 @@ const RT: &str = "ontick-rt";
 const RECORD: &str = "ontick-record";
 const UNDO: &str = "ontick-undo";
 const BPF: &str = "ontick-bpf";
+const NETLINK: &str = "ontick-netlink";
 const ETHTOOL: &str = "ontick-ethtool";
 const GPIO: &str = "ontick-gpio";
 const MACHINE: &str = "ontick-machine";
@@ -35,7 +36,7 @@ const CLI: &str = "ontick";
 const C: &str = "ontick-c";
 const PYTHON: &str = "ontick-python";
 
-const HOUSE: [Wing; 24] = [
+const HOUSE: [Wing; 25] = [
     Wing { name: "ontick-skip", floor: 0, may_use: &[] },
     Wing { name: UNITS, floor: 0, may_use: &[] },
     Wing { name: ARROW, floor: 0, may_use: &[] },
@@ -44,7 +45,8 @@ const HOUSE: [Wing; 24] = [
     Wing { name: RECORD, floor: 1, may_use: &[UNITS] },
     Wing { name: UNDO, floor: 1, may_use: &[] },
     Wing { name: BPF, floor: 0, may_use: &[] },
-    Wing { name: ETHTOOL, floor: 1, may_use: &[] },
+    Wing { name: NETLINK, floor: 0, may_use: &[] },
+    Wing { name: ETHTOOL, floor: 1, may_use: &[NETLINK] },
     Wing { name: TSN, floor: 1, may_use: &[UNITS] },
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO, ETHTOOL] },
@@ -52,7 +54,7 @@ const HOUSE: [Wing; 24] = [
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, PICO, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
-    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, ETHTOOL, TSN] },
+    Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, NETLINK, ETHTOOL, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
     Wing { name: NETWORK, floor: 4, may_use: &[UNITS, RT, RECORD, UNDO, TSN, SWITCH] },
     Wing { name: WATCH, floor: 5, may_use: &[UNITS, RT, RECORD, MACHINE, MEASURE, ACQUIRE, REPORT] },

@@ -5,9 +5,10 @@ use std::fmt;
 use std::io;
 use std::ops::RangeInclusive;
 
+use ontick_netlink::{Attributes, attributes, errno, number};
 use serde::{Deserialize, Serialize};
 
-use crate::netlink::{Attributes, ask, attributes, number};
+use crate::netlink::ask;
 
 /// `ETHTOOL_MSG_MM_GET`, `ETHTOOL_MSG_MM_SET`.
 const GET: u8 = 42;
@@ -142,7 +143,7 @@ fn header(port: &str) -> Attributes {
 }
 
 fn in_words(error: io::Error, unsupported: &str) -> io::Error {
-    match error.raw_os_error() {
+    match errno(&error) {
         Some(libc::EOPNOTSUPP) => io::Error::new(io::ErrorKind::Unsupported, unsupported.to_owned()),
         _ => error,
     }
@@ -178,7 +179,7 @@ mod tests {
             let error = outcome.unwrap_err();
             // Without the right to change anything, before Linux 6.3, or as it is.
             let known = [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported];
-            assert!(error.raw_os_error() == Some(libc::ENODEV) || known.contains(&error.kind()), "{error}");
+            assert!(errno(&error) == Some(libc::ENODEV) || known.contains(&error.kind()), "{error}");
         }
     }
 
@@ -192,10 +193,10 @@ mod tests {
             io::ErrorKind::PermissionDenied => {
                 return ontick_skip::skipped!("changing the network is not allowed here");
             }
-            _ if whole.raw_os_error().is_none() => return ontick_skip::skipped!("{whole} (Linux 6.3)"),
-            _ => assert_eq!(whole.raw_os_error(), Some(libc::EOPNOTSUPP), "{whole}"),
+            _ if errno(&whole).is_none() => return ontick_skip::skipped!("{whole} (Linux 6.3)"),
+            _ => assert_eq!(errno(&whole), Some(libc::EOPNOTSUPP), "{whole}"),
         }
-        let with = |attribute: Attributes| outcome(&attribute).raw_os_error();
+        let with = |attribute: Attributes| errno(&outcome(&attribute));
         let flag = |kind| with(header("lo").with(kind, &[2]));
         let number = |kind, value| with(header("lo").number(kind, value));
         let out_of_range = Some(libc::ERANGE);

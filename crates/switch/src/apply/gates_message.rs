@@ -3,19 +3,13 @@
 
 use std::io;
 
-use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, netdevice, recv, send, socket_with,
-};
+use ontick_netlink::{Attributes, HEADER, Protocol, Socket};
+use rustix::net::netdevice;
 
-use crate::link::u32_at;
 use crate::qdisc::{HANDLE, PRIORITIES, Taprio, WIRE_OVERHEAD};
 
 /// Octets of a request that tc can make.
 const TC_HAS: usize = 1_024;
-/// Of struct nlmsghdr.
-const HEADER: usize = 16;
-const NLA_F_NESTED: u16 = 1 << 15;
 const TC_H_ROOT: u32 = u32::MAX;
 
 const TCA_KIND: u16 = 1;
@@ -45,7 +39,7 @@ const TC_FP_PREEMPTIBLE: u32 = 2;
 
 /// Whether tc has room for it, and words for all of it, whatever its release.
 pub fn tc_can_set(taprio: &Taprio) -> bool {
-    taprio.max_sdu.is_empty() && request(0, taprio).len() <= TC_HAS
+    taprio.max_sdu.is_empty() && HEADER + body(0, taprio).len() <= TC_HAS
 }
 
 /// Sets the gates of a port of the calling thread's network namespace, as `tc qdisc replace` does.
@@ -53,40 +47,22 @@ pub fn replace(port: &str, taprio: &Taprio) -> io::Result<()> {
     if taprio.entries.iter().any(|(_, for_ns)| u32::try_from(*for_ns).is_err()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "an entry is longer than taprio can count"));
     }
-    // Protocol 0 is NETLINK_ROUTE.
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    bind(&socket, &SocketAddrNetlink::new(0, 0))?;
+    let mut socket = Socket::open(Protocol::Route)?;
     let interface = netdevice::name_to_index(&socket, port)?;
-    send(&socket, &request(interface, taprio), SendFlags::empty())?;
-    let mut answer = [0; 4_096];
-    loop {
-        let (octets, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
-        // A struct nlmsgerr: the number of the error, negative, or zero.
-        match u32_at(&answer[..octets], HEADER) {
-            Some(0) => return Ok(()),
-            Some(error) => return Err(io::Error::from_raw_os_error((error as i32).wrapping_neg())),
-            None => continue,
-        }
-    }
+    socket.ask(libc::RTM_NEWQDISC, FLAGS_OF_REPLACE, &body(interface, taprio), |_| ())
 }
 
-/// `RTM_NEWQDISC` for the root of an interface.
-fn request(interface: u32, taprio: &Taprio) -> Vec<u8> {
-    let mut to = vec![0; HEADER];
+const FLAGS_OF_REPLACE: i32 = libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+
+/// What follows the header of `RTM_NEWQDISC` for the root of an interface.
+fn body(interface: u32, taprio: &Taprio) -> Vec<u8> {
     // struct tcmsg: family and padding, then interface, handle, parent, info.
     let handle = u32::from_str_radix(HANDLE.trim_end_matches(':'), 16).expect("a constant") << 16;
-    for word in [0, interface, handle, TC_H_ROOT, 0] {
-        to.extend(word.to_ne_bytes());
-    }
-    attribute(&mut to, TCA_KIND, b"taprio\0");
-    nest(&mut to, TCA_OPTIONS, |to| options(to, taprio));
-    nest(&mut to, TCA_STAB, |to| attribute(to, TCA_STAB_BASE, &size_spec(WIRE_OVERHEAD)));
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE) as u16;
-    let length = to.len() as u32;
-    to[..4].copy_from_slice(&length.to_ne_bytes());
-    to[4..6].copy_from_slice(&libc::RTM_NEWQDISC.to_ne_bytes());
-    to[6..8].copy_from_slice(&flags.to_ne_bytes());
-    to
+    let mut body: Vec<u8> = [0, interface, handle, TC_H_ROOT, 0].into_iter().flat_map(u32::to_ne_bytes).collect();
+    let overhead = Attributes::default().with(TCA_STAB_BASE, &size_spec(WIRE_OVERHEAD));
+    let all = Attributes::default().text(TCA_KIND, "taprio").unmarked(TCA_OPTIONS, &options(taprio));
+    body.extend(all.unmarked(TCA_STAB, &overhead).octets());
+    body
 }
 
 /// struct tc_sizespec with nothing but an overhead, as `stab overhead` makes it.
@@ -96,47 +72,47 @@ fn size_spec(overhead: u32) -> [u8; 24] {
     spec
 }
 
-fn options(to: &mut Vec<u8>, taprio: &Taprio) {
+fn options(taprio: &Taprio) -> Attributes {
+    let mut options = Attributes::default();
     if let Some(clock) = &taprio.clock {
         let clock = match clock.as_str() {
             "REALTIME" => libc::CLOCK_REALTIME,
             "MONOTONIC" => libc::CLOCK_MONOTONIC,
             _ => libc::CLOCK_TAI,
         };
-        attribute(to, CLOCKID, &clock.to_ne_bytes());
+        options = options.with(CLOCKID, &clock.to_ne_bytes());
     }
     if taprio.flags != 0 {
-        attribute(to, FLAGS, &taprio.flags.to_ne_bytes());
+        options = options.number(FLAGS, taprio.flags);
     }
     if let Some(delay_ns) = taprio.delay_ns {
-        attribute(to, TXTIME_DELAY, &delay_ns.to_ne_bytes());
+        options = options.number(TXTIME_DELAY, delay_ns);
     }
-    attribute(to, PRIOMAP, &priority_map(taprio));
-    attribute(to, BASE_TIME, &taprio.base_ns.to_ne_bytes());
-    attribute(to, CYCLE_TIME, &taprio.cycle_ns.to_ne_bytes());
+    options = options
+        .with(PRIOMAP, &priority_map(taprio))
+        .with(BASE_TIME, &taprio.base_ns.to_ne_bytes())
+        .with(CYCLE_TIME, &taprio.cycle_ns.to_ne_bytes());
     for class in 0..taprio.max_sdu.len().max(taprio.preemptible.len()) {
-        // The kernel asks of this one that it says so.
-        nest(to, TC_ENTRY | NLA_F_NESTED, |to| {
-            attribute(to, TC_ENTRY_INDEX, &(class as u32).to_ne_bytes());
-            if let Some(sdu) = taprio.max_sdu.get(class) {
-                attribute(to, TC_ENTRY_MAX_SDU, &sdu.to_ne_bytes());
-            }
-            if let Some(preemptible) = taprio.preemptible.get(class) {
-                let fp = if *preemptible { TC_FP_PREEMPTIBLE } else { TC_FP_EXPRESS };
-                attribute(to, TC_ENTRY_FP, &fp.to_ne_bytes());
-            }
-        });
+        options = options.nested(TC_ENTRY, &of_class(taprio, class));
     }
-    nest(to, ENTRY_LIST | NLA_F_NESTED, |to| {
-        for (gates, for_ns) in &taprio.entries {
-            nest(to, ENTRY, |to| {
-                // TC_TAPRIO_CMD_SET_GATES.
-                attribute(to, ENTRY_CMD, &[0]);
-                attribute(to, ENTRY_GATE_MASK, &gates.to_ne_bytes());
-                attribute(to, ENTRY_INTERVAL, &(*for_ns as u32).to_ne_bytes());
-            });
-        }
+    let entries = taprio.entries.iter().fold(Attributes::default(), |entries, (gates, for_ns)| {
+        // TC_TAPRIO_CMD_SET_GATES.
+        let entry = Attributes::default().with(ENTRY_CMD, &[0]).number(ENTRY_GATE_MASK, *gates);
+        entries.unmarked(ENTRY, &entry.number(ENTRY_INTERVAL, *for_ns as u32))
     });
+    options.nested(ENTRY_LIST, &entries)
+}
+
+/// What a class has of its own.
+fn of_class(taprio: &Taprio, class: usize) -> Attributes {
+    let mut of_class = Attributes::default().number(TC_ENTRY_INDEX, class as u32);
+    if let Some(sdu) = taprio.max_sdu.get(class) {
+        of_class = of_class.number(TC_ENTRY_MAX_SDU, *sdu);
+    }
+    if let Some(preemptible) = taprio.preemptible.get(class) {
+        of_class = of_class.number(TC_ENTRY_FP, if *preemptible { TC_FP_PREEMPTIBLE } else { TC_FP_EXPRESS });
+    }
+    of_class
 }
 
 /// struct tc_mqprio_qopt: how many classes, the class of each priority, no hardware, and each class's transmit queues.
@@ -153,23 +129,10 @@ fn priority_map(taprio: &Taprio) -> Vec<u8> {
     map
 }
 
-fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
-    to.extend((4 + value.len() as u16).to_ne_bytes());
-    to.extend(kind.to_ne_bytes());
-    to.extend(value);
-    to.resize(to.len().next_multiple_of(4), 0);
-}
-
-fn nest(to: &mut Vec<u8>, kind: u16, content: impl FnOnce(&mut Vec<u8>)) {
-    let begin = to.len();
-    attribute(to, kind, &[]);
-    content(to);
-    let length = (to.len() - begin) as u16;
-    to[begin..begin + 2].copy_from_slice(&length.to_ne_bytes());
-}
-
 #[cfg(test)]
 mod tests {
+    use ontick_netlink::request;
+
     use super::*;
 
     fn taprio(entries: usize) -> Taprio {
@@ -195,14 +158,13 @@ mod tests {
         let mut theirs: Vec<u8> = theirs.map(|octet| u8::from_str_radix(octet, 16).unwrap()).collect();
         // The interface.
         theirs[HEADER + 4] = 2;
-        assert_eq!(request(2, &taprio(2)), theirs);
+        let flags = libc::NLM_F_ACK | FLAGS_OF_REPLACE;
+        assert_eq!(request(libc::RTM_NEWQDISC, flags, 0, &body(2, &taprio(2))), theirs);
     }
 
     #[test]
     fn tc_has_room_for_a_few_entries() {
         assert!(tc_can_set(&taprio(20)) && !tc_can_set(&taprio(30)));
-        let long = request(2, &taprio(1_024));
-        assert_eq!(long.len(), u32::from_ne_bytes(long[..4].try_into().unwrap()) as usize);
     }
 
     #[test]

@@ -15,14 +15,12 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod message;
-mod socket;
+mod list;
 mod state;
 mod traffic;
 mod watch;
 
-pub(crate) use message::u32_at;
-pub use socket::list;
+pub use list::list;
 pub use state::{Change, Link};
 pub use traffic::{AttachPoint, TrafficChange};
 pub use watch::{Event, Watch};

@@ -1,6 +1,6 @@
 //! What is known of an interface, and what of it can change.
 
-use super::message::{Message, attributes, number, text, u32_at};
+use ontick_netlink::{Message, attributes, number, text, u32_at};
 
 /// An interface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

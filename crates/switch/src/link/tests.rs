@@ -1,8 +1,8 @@
 use std::time::Duration;
 
+use ontick_netlink::{Message, messages};
 use proptest::prelude::*;
 
-use super::message::{Message, messages};
 use super::*;
 use crate::user::testbed::{in_namespace, ip};
 

@@ -1,6 +1,6 @@
 //! Queueing disciplines and filters that somebody sets (tc(8)).
 
-use super::message::{Message, attributes, text, u32_at};
+use ontick_netlink::{Message, attributes, text, u32_at};
 
 /// Something was done to the queueing disciplines or filters of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]

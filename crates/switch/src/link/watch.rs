@@ -5,13 +5,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use ontick_netlink::{Buffer, Message, Protocol, Received, listen};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use rustix::time::Timespec;
 
-use super::message::Message;
-use super::socket::{Buffer, Lister, Received, open};
+use super::list::Lister;
 use super::state::{Change, Link};
 use super::traffic::TrafficChange;
 
@@ -56,10 +56,10 @@ impl Watch {
     /// Begins to listen in the calling thread's network namespace, and stays with that wherever it is used.
     pub fn begin() -> io::Result<Self> {
         // First the socket, then the list: nothing falls between them.
-        let socket = open(GROUPS)?;
+        let socket = listen(Protocol::Route, GROUPS)?;
         let mut lister = Lister::new()?;
         let known = by_index(lister.list()?);
-        Ok(Self { socket, lister, buffer: Buffer::new(), known, waiting: VecDeque::new() })
+        Ok(Self { socket, lister, buffer: Buffer::default(), known, waiting: VecDeque::new() })
     }
 
     /// The interface of this name, as last heard of.
