@@ -8,6 +8,7 @@ use ontick_measure::{Load, Placement};
 use ontick_rt::thread::Policy;
 use ontick_units::{parse_interval, parse_time};
 
+use crate::captures;
 use crate::link;
 use crate::netconf;
 use crate::network;
@@ -156,6 +157,14 @@ impl Arguments {
         match self.quick {
             true => netconf::Size { reads: 3, cycles: 20 },
             false => netconf::Size { reads: 30, cycles: 1_000 },
+        }
+    }
+
+    /// How much of captures is imported.
+    pub fn captures(&self) -> captures::Size {
+        match self.quick {
+            true => captures::Size { edges: 100_000, rounds: 1 },
+            false => captures::Size { edges: 10_000_000, rounds: 5 },
         }
     }
 

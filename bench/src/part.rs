@@ -27,6 +27,8 @@ pub enum Part {
     Network,
     /// A switch managed by NETCONF
     Netconf,
+    /// Captures of a logic analyser's beside sigrok-cli
+    Captures,
     /// The switch
     Switch,
 }
