@@ -69,6 +69,8 @@ state_beside_links() {
   tc -d qdisc
   tc filter show dev p1 egress
   tc filter show dev p2 egress
+  tc filter show dev p1 ingress
+  tc filter show dev p2 ingress
   nft list ruleset
   # A module that is loaded stays, and its settings then are such that it does nothing.
   grep -rHs . /proc/sys/net/ipv6/conf/p* /proc/sys/net/bridge | grep -vE 'stable_secret|:0$' || true

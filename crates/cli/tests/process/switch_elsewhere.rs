@@ -151,3 +151,23 @@ fn a_shaped_class_has_cbs_there_unless_its_gate_closes_or_its_kernel_is_older() 
     assert!(shown.contains("cbs idleslope 20000 sendslope -980000 hicredit 281 locredit -238 offload 0"), "{shown}");
     refused(of("4.14"), 2, "cbs (CONFIG_NET_SCH_CBS)");
 }
+
+#[test]
+fn streams_are_policed_there_where_the_kernel_has_gates_for_them() {
+    let stream = "[[stream]]\nname = \"camera\"\nto = \"02:00:00:00:01:02\"\nvlan = 0\n[stream.gate]\nbase-time = \
+                  1600000000000000000\nentries = [{ open = true, for = \"1ms\" }, { open = false, for = \"1ms\" }]\n";
+    let of = |release: &str| {
+        let kernel = ["--for-another-machine", "--plane", "kernel", "--kernel-version", release];
+        plan_of(&format!("{FILE}{stream}"), &kernel)
+    };
+    let shown = stdout(&of("6.12"));
+    let filter = "tc filter add dev swp1 ingress pref 40000 protocol all flower num_of_vlans 0 dst_mac 02:00:00:00:01:02 action \
+                  gate index 40000 clockid CLOCK_TAI base-time 1600000000000000000 sched-entry open 1000000 -1 -1";
+    assert!(shown.contains(filter) && shown.contains(", police, gate"), "{shown}");
+    for (release, since) in [("5.4", "5.8"), ("5.10", "5.19")] {
+        let refused = of(release);
+        assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+        let why = format!("Linux {release} does not have it, Linux {since} does");
+        assert!(stderr(&refused).contains(&why), "{}", stderr(&refused));
+    }
+}

@@ -128,6 +128,19 @@ pub enum Expect {
         /// Preference and priority of each.
         filters: Vec<(u16, u8)>,
     },
+    /// Filters that police streams at the port's way in.
+    Policed {
+        /// The port.
+        port: String,
+        /// The number of the switch's first action.
+        first: u32,
+        /// The time of the switch's clock when it was planned, in ns, from which "the next second" follows.
+        planned_ns: u64,
+        /// Preference of each filter.
+        preferences: Vec<u16>,
+        /// Number of each stream gate, and how many entries its list has.
+        gates: Vec<(u32, usize)>,
+    },
     /// A table of nftables with rules that set priorities.
     NftTable {
         /// Its family.
@@ -202,7 +215,8 @@ impl Expect {
             | Expect::Cbs { port, .. }
             | Expect::Children { port, .. }
             | Expect::OvsPort { port, .. }
-            | Expect::Filters { port, .. } => Some(port),
+            | Expect::Filters { port, .. }
+            | Expect::Policed { port, .. } => Some(port),
             Expect::Bridge { bridge } | Expect::Rapid { bridge } => Some(bridge),
             Expect::Value { .. } | Expect::NftTable { .. } | Expect::Chain { .. } => None,
             Expect::OvsBridge { .. } | Expect::OvsFlows { .. } => None,
@@ -336,6 +350,19 @@ impl Expect {
                 let now = undo::priorities_at(host, port)?;
                 let missing = filters.iter().find(|filter| !now.contains(filter));
                 missing.map(|(preference, _)| format!("has no filter with preference {preference} as it was set"))
+            }
+            Expect::Policed { port, first, preferences, gates, .. } => {
+                let now = undo::policers_at(host, port)?;
+                let there = |preference: &&u16| now.iter().any(|(of, number)| of == *preference && number >= first);
+                let missing = preferences.iter().find(|preference| !there(preference));
+                let listed = undo::stream_gates_at(host, port)?;
+                let cut = gates.iter().find_map(|(number, entries)| {
+                    let (_, now) = listed.iter().find(|(of, now)| of == number && now != entries)?;
+                    Some(format!("has a stream gate of {now} entries, not {entries}"))
+                });
+                missing
+                    .map(|preference| format!("has no filter with preference {preference} at its way in as it was set"))
+                    .or(cut)
             }
             Expect::NftTable { family, table, priorities } => {
                 match host.query(&["nft", "-s", "list", "table", family, table]) {

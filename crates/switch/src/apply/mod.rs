@@ -39,8 +39,8 @@ pub use startup::StartupFile;
 pub use switch_dir::{Lock, SwitchDir, SwitchDirError, Watcher};
 pub use time_loss::TimeLoss;
 pub use unconfirmed::Unconfirmed;
+pub(crate) use undo::{Hook, preferences_at, qdiscs, root_of};
 pub use undo::{Iface, Undo};
-pub(crate) use undo::{preferences_at, qdiscs, root_of};
 
 /// What is to be done, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -118,6 +118,13 @@ pub enum Undo {
         /// The preferences.
         preferences: Vec<u16>,
     },
+    /// The port's hook for filters had none with these preferences at the way in.
+    Policers {
+        /// The port.
+        port: Iface,
+        /// The preferences.
+        preferences: Vec<u16>,
+    },
     /// There was no such table of nftables.
     NftTable {
         /// `bridge` or `inet`.
@@ -157,6 +164,7 @@ impl Undo {
             Undo::RootQdisc { port, was, .. } => format!("{}: queueing discipline {was}", port.name),
             Undo::Clsact { port } => format!("{}: no clsact", port.name),
             Undo::Filters { port, .. } => format!("{}: no filters of ontick", port.name),
+            Undo::Policers { port, .. } => format!("{}: no filters of ontick at its way in", port.name),
             Undo::NftTable { family, table } => format!("no nft table {family} {table}"),
             Undo::Chain { program, chain, .. } => format!("no {program} chain {chain}"),
         }
@@ -172,7 +180,8 @@ impl Undo {
             | Undo::MacMerge { port, .. }
             | Undo::RootQdisc { port, .. }
             | Undo::Clsact { port }
-            | Undo::Filters { port, .. } => Some(port),
+            | Undo::Filters { port, .. }
+            | Undo::Policers { port, .. } => Some(port),
             Undo::Bridge { bridge } => Some(bridge),
             Undo::Pair { interface } => Some(interface),
             Undo::Value { port, .. } => port.as_ref(),
@@ -265,14 +274,8 @@ impl Undo {
                 let there = qdiscs(host, &port.name)?.iter().any(|qdisc| qdisc["kind"] == "clsact");
                 restore(there, host, &[Act::run(format!("tc qdisc del dev {} clsact", port.name))])
             }
-            Undo::Filters { port, preferences } => {
-                let present = preferences_at(host, &port.name)?;
-                let ours = preferences.iter().filter(|preference| present.contains(preference));
-                let delete =
-                    |preference: &u16| Act::run(format!("tc filter del dev {} egress pref {preference}", port.name));
-                let acts: Vec<Act> = ours.map(delete).collect();
-                restore(!acts.is_empty(), host, &acts)
-            }
+            Undo::Filters { port, preferences } => remove_filters(host, &port.name, Hook::Egress, preferences),
+            Undo::Policers { port, preferences } => remove_filters(host, &port.name, Hook::Ingress, preferences),
             Undo::NftTable { family, table } => {
                 let there =
                     host.query(&["nft", "list", "tables"])?.lines().any(|l| l == format!("table {family} {table}"));
@@ -311,8 +314,34 @@ pub(crate) fn groups_at(host: &impl Host, bridge: &str, port: &str) -> Result<Ve
     Ok(here.filter_map(|entry| Some(entry["grp"].as_str()?.to_owned())).collect())
 }
 
-fn filters_at(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
-    let argv = ["tc", "-j", "filter", "show", "dev", port, "egress"];
+/// Where filters are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hook {
+    /// Where frames come in.
+    Ingress,
+    /// Where they go out.
+    Egress,
+}
+
+impl Hook {
+    fn word(self) -> &'static str {
+        match self {
+            Hook::Ingress => "ingress",
+            Hook::Egress => "egress",
+        }
+    }
+}
+
+fn remove_filters(host: &impl Host, port: &str, hook: Hook, preferences: &[u16]) -> Result<Undone, Refused> {
+    let present = preferences_at(host, port, hook)?;
+    let ours = preferences.iter().filter(|preference| present.contains(preference));
+    let delete = |preference: &u16| Act::run(format!("tc filter del dev {port} {} pref {preference}", hook.word()));
+    let acts: Vec<Act> = ours.map(delete).collect();
+    restore(!acts.is_empty(), host, &acts)
+}
+
+fn filters_at(host: &impl Host, port: &str, hook: Hook) -> Result<Vec<Value>, Refused> {
+    let argv = ["tc", "-j", "filter", "show", "dev", port, hook.word()];
     parsed(&argv, &host.query(&argv)?)
 }
 
@@ -320,9 +349,9 @@ fn preference(filter: &Value) -> Option<u16> {
     u16::try_from(filter["pref"].as_u64()?).ok()
 }
 
-/// Preferences that filters at the way out have.
-pub(crate) fn preferences_at(host: &impl Host, port: &str) -> Result<Vec<u16>, Refused> {
-    let mut all: Vec<u16> = filters_at(host, port)?.iter().filter_map(preference).collect();
+/// Preferences that filters have.
+pub(crate) fn preferences_at(host: &impl Host, port: &str, hook: Hook) -> Result<Vec<u16>, Refused> {
+    let mut all: Vec<u16> = filters_at(host, port, hook)?.iter().filter_map(preference).collect();
     all.dedup();
     Ok(all)
 }
@@ -334,7 +363,25 @@ pub(crate) fn priorities_at(host: &impl Host, port: &str) -> Result<Vec<(u16, u8
         let minor = edit["priority"].as_str()?.rsplit(':').next()?;
         Some((preference(filter)?, u8::from_str_radix(minor, 16).ok()?))
     };
-    Ok(filters_at(host, port)?.iter().filter_map(set).collect())
+    Ok(filters_at(host, port, Hook::Egress)?.iter().filter_map(set).collect())
+}
+
+/// Preferences of filters at the way in that have actions, each with the lowest number of these.
+pub(crate) fn policers_at(host: &impl Host, port: &str) -> Result<Vec<(u16, u32)>, Refused> {
+    let one = |filter: &Value| {
+        let actions = filter["options"]["actions"].as_array()?;
+        let numbers = actions.iter().filter_map(|action| u32::try_from(action["index"].as_u64()?).ok());
+        Some((preference(filter)?, numbers.min()?))
+    };
+    Ok(filters_at(host, port, Hook::Ingress)?.iter().filter_map(one).collect())
+}
+
+/// Stream gates of the filters at the way in: the number of each, and how many entries its list has.
+pub(crate) fn stream_gates_at(host: &impl Host, port: &str) -> Result<Vec<(u32, usize)>, Refused> {
+    let one = |action: &Value| Some((action["index"].as_u64()?.try_into().ok()?, action["schedule"].as_array()?.len()));
+    let filters = filters_at(host, port, Hook::Ingress)?;
+    let actions = filters.iter().filter_map(|filter| filter["options"]["actions"].as_array()).flatten();
+    Ok(actions.filter_map(one).collect())
 }
 
 fn root_qdisc(host: &impl Host, port: &str, handle: &str, was: &str) -> Result<Undone, Refused> {

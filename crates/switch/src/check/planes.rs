@@ -124,6 +124,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     if port.is_some_and(|port| matches!(port.offload, Offload::TxTime { .. })) {
         parts.push("etf");
     }
+    parts.extend(switch.map(crate::kernel::policing_parts).unwrap_or_default());
     reasons.extend(lacks(machine, &parts));
     if port.is_some_and(|port| port.offload == Offload::Full) && interface.stamps.clock.is_none() {
         reasons.push("full offload needs a PTP hardware clock, and the port has none".into());
@@ -153,7 +154,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     }
     reasons.extend(switch.into_iter().flat_map(crate::kernel::unfit_entries));
     reasons.extend(switch.zip(port).and_then(|(switch, port)| crate::kernel::unshaped(switch, port)));
-    reasons.extend(switch.and_then(crate::kernel::unpoliced).map(str::to_owned));
+    reasons.extend(switch.and_then(crate::kernel::unpoliced));
     reasons.extend(open_vswitch(machine, switch));
     let classifier = match classifier(machine, switch) {
         Ok(classifier) => classifier,

@@ -18,8 +18,14 @@ const RATE: u64 = 1_000_000_000;
 const FIRST_INDEX: u32 = 1_000;
 /// Offloads that are on wherever a driver has them, and that must be off.
 const OFFLOADS: [&str; 4] = ["rx-gro", "tx-generic-segmentation", "tx-tcp-segmentation", "tx-tcp6-segmentation"];
-/// Parts that are younger than the kernels that are in use, and the release that they came with.
-const SINCE: [(&str, Release); 3] = [("taprio", Release(4, 20)), ("etf", Release(4, 19)), ("cbs", Release(4, 15))];
+/// What asks for parts that are younger than the kernels that are in use, and the release that they came with.
+const SINCE: [(&str, Release); 5] = [
+    (" root taprio ", Release(4, 20)),
+    (" root etf ", Release(4, 19)),
+    (" root cbs ", Release(4, 15)),
+    (" action gate ", Release(5, 8)),
+    (" num_of_vlans ", Release(5, 19)),
+];
 /// taprio with flags, of txtime assistance and full offload.
 const FLAGS_SINCE: Release = Release(5, 4);
 /// taprio and mqprio with preemptible classes.
@@ -148,7 +154,12 @@ impl On<'_> {
                     Bridge::Linux => "bridge",
                     Bridge::OpenVswitch(_) => "Open vSwitch running",
                 },
-                if self.switch.ports.iter().any(Port::is_shaped) { ", cbs" } else { "" },
+                match (self.switch.ports.iter().any(Port::is_shaped), self.switch.streams.is_empty()) {
+                    (true, true) => ", cbs",
+                    (true, false) => ", cbs, police, gate",
+                    (false, true) => "",
+                    (false, false) => ", police, gate",
+                },
                 known(release.is_some())
             ),
             format!(
@@ -224,12 +235,12 @@ impl Host for On<'_> {
     }
 
     fn try_out(&self, argv: &[&str], input: &str) -> Result<String, Refused> {
-        let needs = |(part, _): &&(&str, Release)| input.contains(&format!(" root {part} "));
+        let needs = |(words, since): &&(&str, Release)| input.contains(words) && self.release() < *since;
         match SINCE.iter().find(needs) {
-            Some((_, since)) if self.release() < *since => {
+            Some((_, since)) => {
                 Err(lacks(&argv.join(" "), format!("Linux {} does not have it, Linux {since} does", self.release())))
             }
-            _ => Ok(String::new()),
+            None => Ok(String::new()),
         }
     }
 

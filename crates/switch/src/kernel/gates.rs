@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::apply::{Act, Expect, Host, Iface, Step, Undo, qdiscs, root_of, tc_can_set};
 use crate::qdisc::{Cbs, HANDLE, Mqprio, PRIORITIES, Prio, Taprio};
-use ontick_tsn::model::{Base, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
+use ontick_tsn::model::{Base, Clock, Gates, Guard, Offload, Port, STANDARD_CLASSES, Switch};
 use ontick_tsn::schedule::{guard_ns, with_guards};
 use ontick_tsn::target::KERNEL_ENTRIES;
 use ontick_tsn::wire::LARGEST_SDU;
@@ -40,6 +40,15 @@ pub(super) fn base_ns(base: Base, when: When) -> u64 {
     match (base, when) {
         (_, When::Base(ns)) | (Base::At(ns), _) => ns,
         (Base::NextSecond, When::Now(ns)) => (ns + LEAD_NS).div_ceil(SECOND) * SECOND,
+    }
+}
+
+/// As tc(8) calls it, without `CLOCK_`.
+pub(super) fn clock_name(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Monotonic => "MONOTONIC",
+        Clock::Realtime => "REALTIME",
+        Clock::Tai => "TAI",
     }
 }
 
@@ -153,11 +162,6 @@ pub(super) fn taprio(
     if flags == 1 {
         probe::etf(host).required()?;
     }
-    let kernels_clock = match switch.clock {
-        ontick_tsn::model::Clock::Monotonic => "MONOTONIC",
-        ontick_tsn::model::Clock::Realtime => "REALTIME",
-        ontick_tsn::model::Clock::Tai => "TAI",
-    };
     Ok(Taprio {
         map: lanes.map,
         queues: counts.iter().scan(0, |next, count| Some(std::mem::replace(next, *next + count))).collect(),
@@ -166,7 +170,7 @@ pub(super) fn taprio(
         cycle_ns: gates.cycle_ns,
         entries,
         // With full offload it is the port's.
-        clock: (flags != 2).then(|| kernels_clock.into()),
+        clock: (flags != 2).then(|| clock_name(switch.clock).into()),
         flags,
         delay_ns,
         max_sdu: max_sdu(host, found, lanes, notes),

@@ -119,6 +119,7 @@ fn a_group_goes_where_its_entry_leads_and_nothing_stays() {
         drop((q1, q2, q3, q4));
         let reverted = revert(&Live, &folder, &locked(&folder)).unwrap().unwrap();
         assert!(reverted.complete(), "{reverted:?}");
-        assert!(state() == before, "{}\n{before}", state());
+        // A child that another test has just started holds the sockets until it runs its program.
+        until(&format!("the network is as before: {before}"), || state() == before);
     });
 }

@@ -7,6 +7,7 @@
 //! | queue of a class | traffic class and transmit queue of taprio, or band of prio |
 //! | gates | `sched-entry` of taprio |
 //! | idle slope of a class | cbs below its queue |
+//! | streams | flower with police and gate at the ways in |
 //! | preemptible classes | `fp` of taprio or mqprio, and the port's MAC Merge sublayer |
 
 mod bridge;
@@ -19,13 +20,22 @@ mod gates;
 mod groups_test;
 mod metrics;
 mod openvswitch;
+#[cfg(test)]
+mod paper;
+mod policing;
 mod preemption;
+#[cfg(test)]
+mod preemption_test;
 mod priority_map;
 pub mod probe;
 pub mod reconcile;
 mod reconfigure;
 mod shaper;
+#[cfg(test)]
+mod shaper_test;
 mod spanning_tree;
+#[cfg(test)]
+mod spanning_tree_test;
 pub mod status;
 mod tally;
 
@@ -38,6 +48,7 @@ use ontick_tsn::model::{Bridge, Port, Role, Switch};
 
 pub use elsewhere::{AnotherMachine, PlanElsewhere, Release, plan_elsewhere};
 pub use metrics::text as metrics;
+pub use policing::{StreamCount, parts as policing_parts, unpoliced};
 pub use preemption::missing as no_preemption;
 pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
 pub use reconcile::{Options, ReconcileEnd};
@@ -50,6 +61,7 @@ pub use tally::Tally;
 pub use bridge::unfit as unfit_entries;
 use classify::ClassifierInput;
 use found::PortState;
+use policing::Policing;
 
 /// The kernel cannot do this, or ontick could not restore what there is now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +107,6 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         reasons
             .push("transparent-clock: bridges of the kernel do not correct PTP's messages (plane = \"user\")".into());
     }
-    reasons.extend(unpoliced(switch).map(str::to_owned));
     let mut plan = Plan { name: switch.name.clone(), ..Plan::default() };
     for steps in
         [ready(host, &found), forward(switch, &found, &links), shape(host, switch, &found, now_ns, &mut plan.notes)]
@@ -118,12 +129,6 @@ pub fn plan(host: &impl Host, switch: &Switch, now_ns: u64) -> Result<Plan, Cann
         }
     }
     if reasons.is_empty() { Ok(plan) } else { Err(CannotPlan { reasons: once(reasons) }) }
-}
-
-/// Why streams are not policed here.
-pub fn unpoliced(switch: &Switch) -> Option<&'static str> {
-    let why = "[[stream]] is of the user data plane alone: tc's `gate` and `police` are not used (plane = \"user\")";
-    (!switch.streams.is_empty()).then_some(why)
 }
 
 /// What the machine cannot do is found anew at each port.
@@ -187,7 +192,20 @@ fn start(switch: &Switch, found: &[PortState], notes: &mut Vec<String>) -> Resul
     Ok(steps)
 }
 
-/// The classifier first: software taprio stands still for ever if clsact is added after it.
+/// Filters at the ways in.
+fn policed(
+    host: &impl Host,
+    switch: &Switch,
+    found: &[PortState],
+    now_ns: u64,
+    before: &[Step],
+) -> Result<Vec<Step>, String> {
+    let policing = Policing::plan(host, switch, now_ns)?;
+    let steps = found.iter().map(|found| policing.step(host, found.link, before));
+    Ok(steps.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// Filters first: software taprio stands still for ever if clsact is added after it.
 fn shape(host: &impl Host, switch: &Switch, found: &[PortState], now_ns: u64, notes: &mut Vec<String>) -> Steps {
     let one = |error: NoPriorityLeft| vec![error.to_string()];
     // Priorities are the same on all ports, whichever way round their queues are.
@@ -197,6 +215,10 @@ fn shape(host: &impl Host, switch: &Switch, found: &[PortState], now_ns: u64, no
     let mut steps = Vec::new();
     match classify::steps(host, &ClassifierInput { switch, lanes: &lanes, ports: &ports }, notes) {
         Ok(classifier) => steps.extend(classifier),
+        Err(why) => reasons.push(why),
+    }
+    match policed(host, switch, found, now_ns, &steps) {
+        Ok(policed) => steps.extend(policed),
         Err(why) => reasons.push(why),
     }
     for found in found {

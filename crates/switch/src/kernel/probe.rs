@@ -36,6 +36,21 @@ pub fn flower(host: &impl Host) -> Known {
     known(tried, &[], "tc flower with skbedit (CONFIG_NET_CLS_FLOWER, CONFIG_NET_ACT_SKBEDIT, CONFIG_NET_SCH_INGRESS)")
 }
 
+/// tc-police(8), tc-gate(8) and tc-flower(8), with these filters of `lo`.
+pub fn policing(host: &impl Host, filters: &[String]) -> Known {
+    let lines = filters.iter().enumerate().map(|(place, filter)| {
+        let filter = filter.strip_prefix("tc ").unwrap_or(filter);
+        format!("{}\n", filter.replace(" pref 0 ", &format!(" pref {} ", place + 1)))
+    });
+    let tried = tc(host, &format!("qdisc add dev lo clsact\n{}", lines.collect::<String>()));
+    known(
+        tried,
+        &[],
+        "policing of streams (tc flower, police, gate: CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_FLOWER, CONFIG_NET_ACT_POLICE, \
+         CONFIG_NET_ACT_GATE; iproute2 5.19 for frames of no VLAN)",
+    )
+}
+
 /// nftables' bridge family.
 pub fn nft(host: &impl Host) -> Known {
     let table =

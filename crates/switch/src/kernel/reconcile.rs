@@ -17,6 +17,7 @@ use ontick_tsn::model::{Port, Switch};
 use ontick_tsn::schedule::Schedule;
 
 use super::clock::{Stepped, Steps};
+use super::policing;
 use super::status::{LinkState, PortStatus, Status, port_statuses};
 use super::tally::Tally;
 use super::{gates, metrics, reconfigure, shaper};
@@ -357,8 +358,12 @@ impl<'a, H: Host> Keeper<'a, H> {
                 Err(why) => self.say_once(format!("{difference}, and it cannot be put back: {why}")),
             }
             // Attaching filters stops software taprio.
-            if let Some(port) =
-                step.expects.iter().any(|e| matches!(e, Expect::Filters { .. })).then_some(step.port.as_ref()).flatten()
+            if let Some(port) = step
+                .expects
+                .iter()
+                .any(|e| matches!(e, Expect::Filters { .. } | Expect::Policed { .. }))
+                .then_some(step.port.as_ref())
+                .flatten()
             {
                 self.reissue_one(port);
             }
@@ -376,7 +381,10 @@ impl<'a, H: Host> Keeper<'a, H> {
             }
         }
         if let Some(path) = &self.options.metrics {
-            let status = Status { name: self.switch.name.clone(), ports, differences: self.differences.clone() };
+            // What cannot be counted is left out.
+            let streams = policing::counts(self.host, self.switch, &self.plan).unwrap_or_default();
+            let name = self.switch.name.clone();
+            let status = Status { name, ports, streams, differences: self.differences.clone() };
             let text = metrics::text(&status, &self.tally);
             if let Err(error) = store::write_whole(path, text.as_bytes()) {
                 self.say_once(format!("metrics cannot be written: {error}"));
@@ -418,7 +426,11 @@ fn redo(host: &impl Host, step: &Step) -> Result<(), String> {
     let from_nothing = |expect: &Expect| {
         matches!(
             expect,
-            Expect::Filters { .. } | Expect::NftTable { .. } | Expect::Chain { .. } | Expect::Groups { .. }
+            Expect::Filters { .. }
+                | Expect::Policed { .. }
+                | Expect::NftTable { .. }
+                | Expect::Chain { .. }
+                | Expect::Groups { .. }
         )
     };
     if step.expects.iter().any(from_nothing) {

@@ -7,6 +7,7 @@ use ontick_tsn::model::{Bridge, Gates, Plane, Port, Role, Switch};
 use super::classify::{self, ClassifierInput};
 use super::found::PortState;
 use super::gates;
+use super::policing::Policing;
 use super::priority_map::{First, Lanes};
 use super::{CannotPlan, bridge, join, lanes_of, preemption};
 
@@ -110,6 +111,9 @@ pub fn rejoin(host: &impl Host, switch: &Switch, plan: &Plan, name: &str) -> Res
         steps.extend(
             classify::flower_steps(host, &ClassifierInput { switch, lanes: &lanes, ports: &ports }).map_err(one)?,
         );
+    }
+    if let Some(policing) = Policing::again(host, switch, plan) {
+        steps.extend(policing.step(host, link, &steps).map_err(one)?);
     }
     let lanes = lanes_of(host, switch, port).map_err(|e| one(e.to_string()))?;
     steps.extend(preemption::step(host, &found).map_err(one)?);

@@ -8,6 +8,7 @@ use crate::ethtool::{self, mac_merge};
 use crate::qdisc::{TaprioState, Times};
 use ontick_tsn::model::{Port, SpanningTree, Switch};
 
+use super::policing::{self, StreamCount};
 use super::{Lane, Lanes, gates, lanes_of, spanning_tree};
 
 /// The status of a switch.
@@ -17,6 +18,9 @@ pub struct Status {
     pub name: String,
     /// Its ports, in the order of the file.
     pub ports: Vec<PortStatus>,
+    /// What was counted of its streams, in the order of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<StreamCount>,
     /// What is not as it was set up.
     pub differences: Vec<Difference>,
 }
@@ -104,7 +108,8 @@ pub fn status(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Status, 
     let host = &Snapshot::of(host);
     let ports = port_statuses(host, switch)?;
     let expects = plan.steps.iter().flat_map(|step| &step.expects);
-    Ok(Status { name: switch.name.clone(), ports, differences: differences(host, expects) })
+    let streams = policing::counts(host, switch, plan)?;
+    Ok(Status { name: switch.name.clone(), ports, streams, differences: differences(host, expects) })
 }
 
 /// Looks at the ports of a switch.

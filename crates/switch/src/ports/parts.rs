@@ -44,7 +44,7 @@ impl Presence {
 }
 
 /// Names here, options of the configuration, and modules; an option without a module is part of something else.
-const PARTS: [(&str, &str, &str); 18] = [
+const PARTS: [(&str, &str, &str); 20] = [
     ("taprio", "NET_SCH_TAPRIO", "sch_taprio"),
     ("etf", "NET_SCH_ETF", "sch_etf"),
     ("cbs", "NET_SCH_CBS", "sch_cbs"),
@@ -53,6 +53,8 @@ const PARTS: [(&str, &str, &str); 18] = [
     ("clsact", "NET_SCH_INGRESS", "sch_ingress"),
     ("flower", "NET_CLS_FLOWER", "cls_flower"),
     ("skbedit", "NET_ACT_SKBEDIT", "act_skbedit"),
+    ("police", "NET_ACT_POLICE", "act_police"),
+    ("gate", "NET_ACT_GATE", "act_gate"),
     ("nftables", "NF_TABLES", "nf_tables"),
     // A part of nf_tables itself.
     ("nftables-bridge", "NF_TABLES_BRIDGE", "nf_tables"),

@@ -201,7 +201,8 @@ mod tests {
             driver: vec![("tx_window_drops".into(), 5)],
         };
         let ports = switch.ports.iter().map(port).collect();
-        let path = of_kernel(&switch, &Status { name: "demo".into(), ports, differences: Vec::new() });
+        let path =
+            of_kernel(&switch, &Status { name: "demo".into(), ports, streams: Vec::new(), differences: Vec::new() });
         let [_, out] = path.ports.as_slice() else { panic!("{path:?}") };
         let stages = out.classes[0].stages().map(|(_, stage)| (stage.into, stage.out, stage.waiting, stage.gone()));
         assert_eq!(stages, [(111, 111, 0, 0), (111, 100, 2, 9), (100, 100, 0, 0), (100, 100, 0, 0)]);

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::status_user::{self, first_column};
 use super::target_flags::{NameFlags, standing};
-use super::{background, data_path, forwarding};
+use super::{background, data_path, forwarding, streams};
 use crate::failure::{Failure, Outcome};
 use crate::screen::Screen;
 use crate::{stop, terminal};
@@ -223,6 +223,7 @@ fn text(shown: &Shown, switch: &Switch) -> String {
         text += &format!("is removed in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
     }
     text += &forwarding::text(switch);
+    text += &streams::text_of_kernel(&standing.streams);
     standing.ports.iter().for_each(|port| text += &port_text(port, switch));
     for difference in &standing.differences {
         text += &format!("\ndiffers   {difference}");

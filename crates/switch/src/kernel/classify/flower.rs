@@ -1,7 +1,7 @@
 //! tc-flower(8) and `skbedit` at the way out of each port: sees every frame, bridged or the machine's own.
 
 use super::{ClassifierInput, mac, words};
-use crate::apply::{Act, Expect, Host, Iface, Step, Undo, preferences_at, qdiscs};
+use crate::apply::{Act, Expect, Hook, Host, Iface, Step, Undo, preferences_at, qdiscs};
 use ontick_tsn::model::{Address, Rule};
 
 /// Filters are asked in the order of their preference, which others may have taken up to here.
@@ -30,7 +30,7 @@ fn on_port(host: &impl Host, port: &Iface, filters: &[(String, u8)]) -> Result<S
     let preferences: Vec<u16> = (FIRST..).take(filters.len()).collect();
     let mut step = Step::of(name, "frames get their class (tc flower)");
     if has_hook {
-        let taken = preferences_at(host, name).map_err(|e| e.to_string())?;
+        let taken = preferences_at(host, name, Hook::Egress).map_err(|e| e.to_string())?;
         if let Some(preference) = preferences.iter().find(|preference| taken.contains(preference)) {
             return Err(format!(
                 "port {name} has a filter with preference {preference} already, which ontick would use"

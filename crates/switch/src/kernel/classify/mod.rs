@@ -98,6 +98,6 @@ pub(super) fn words<const N: usize>(parts: [Option<String>; N]) -> String {
     parts.into_iter().flatten().collect()
 }
 
-pub(super) fn mac(bytes: &[u8; 6]) -> String {
+pub(in crate::kernel) fn mac(bytes: &[u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")
 }

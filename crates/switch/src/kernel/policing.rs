@@ -1,0 +1,220 @@
+//! Per-stream filtering and policing (IEEE 802.1Q-2022 clause 8.6.5.2): tc-flower(8) at each port's way in, tc-police(8) for
+//! the size of frames and the meter, tc-gate(8) for the stream gate.
+//!
+//! A stream that comes in by several ports has one gate and one meter for all of them: actions have numbers, by which the
+//! filters of all ports share them.
+
+mod actions;
+mod counts;
+#[cfg(test)]
+mod tests;
+
+use ontick_tsn::model::{Bridge, Meter, Stream, StreamGate, Switch};
+
+use super::gates::{When, base_ns, clock_name};
+use super::probe;
+use crate::apply::{Act, Expect, Hook, Host, Iface, Link, Plan, Step, Undo, preferences_at, qdiscs};
+
+pub use actions::parts;
+pub use counts::StreamCount;
+pub(super) use counts::counts;
+
+use actions::{Numbers, as_planned, taken};
+
+/// Filters are asked in the order of their preference, which others may have taken up to here.
+const FIRST_PREFERENCE: u16 = 40_000;
+/// And so may numbers of actions.
+const FIRST_ACTION: u32 = 40_000;
+/// Octets of a frame that are no data: addresses and EtherType, which the kernel has taken off by then, and check sequence.
+const AROUND: u32 = 14 + 4;
+const TAG: u32 = 4;
+/// `police` adds the addresses and the EtherType to the size at the way in from this release on.
+const WHOLE_FRAMES_SINCE: (u32, u32) = (5, 18);
+const ETHERNET_HEADER: u32 = 14;
+/// Larger than any frame: the meter asks for no size.
+const ANY_SIZE: u32 = 65_535;
+/// The kernel counts a burst as the time that it takes at the rate, in steps of 64 ns and 32 bits.
+const LONGEST_BURST_S: u64 = 250;
+/// tc(8) has 1024 octets for a filter up to its gate, drops what finds no room there, and reports success.
+const MOST_ENTRIES: usize = 20;
+
+/// Why the kernel does not police these streams.
+pub fn unpoliced(switch: &Switch) -> Option<String> {
+    let user = "(plane = \"user\")";
+    if switch.bridge != Bridge::Linux && !switch.streams.is_empty() {
+        return Some(format!("[[stream]] with Open vSwitch is not offered: take the kernel's own bridge, or {user}"));
+    }
+    switch.streams.iter().find_map(|stream| {
+        let name = &stream.name;
+        if stream.eliminate.is_some() || stream.replicate.is_some() {
+            return Some(format!("stream {name}: eliminate and replicate are of the user data plane alone {user}"));
+        }
+        let entries = stream.gate.as_ref().map_or(0, |gate| gate.entries.len());
+        if entries > MOST_ENTRIES {
+            return Some(format!("stream {name}: {entries} entries, and tc has room for {MOST_ENTRIES} {user}"));
+        }
+        let too_long = |meter: &Meter| u64::from(meter.burst) * 8 > meter.rate.saturating_mul(LONGEST_BURST_S);
+        stream.meter.as_ref().filter(|meter| too_long(meter)).map(|_| {
+            format!(
+                "stream {name}: the burst takes longer than {LONGEST_BURST_S} s at the rate, as the kernel cannot \
+                     count: have a smaller burst, or the user data plane {user}"
+            )
+        })
+    })
+}
+
+/// What the filters of all ports are made from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Policing<'a> {
+    switch: &'a Switch,
+    /// The time of the switch's clock, from which "the next second" follows.
+    planned_ns: u64,
+    /// The number of the first action.
+    first: u32,
+    /// `police` counts whole frames where it looks at their size.
+    whole_frames: bool,
+}
+
+impl<'a> Policing<'a> {
+    /// For a switch whose actions get the first numbers that are free.
+    pub fn plan(host: &impl Host, switch: &'a Switch, now_ns: u64) -> Result<Self, String> {
+        let policing = Self::of(host, switch, (FIRST_ACTION, now_ns));
+        if switch.streams.is_empty() {
+            return Ok(policing);
+        }
+        if let Some(why) = unpoliced(switch) {
+            return Err(why);
+        }
+        let lines: Vec<String> = (0..switch.streams.len()).flat_map(|place| policing.filters("lo", place)).collect();
+        probe::policing(host, &lines).required()?;
+        let taken = taken(host).map_err(|refused| refused.to_string())?;
+        Ok(Self { first: taken.map_or(FIRST_ACTION, |last| last.max(FIRST_ACTION - 1) + 1), ..policing })
+    }
+
+    /// As it was planned, with the numbers that the actions have; nothing where no stream is policed.
+    pub fn again(host: &impl Host, switch: &'a Switch, plan: &Plan) -> Option<Self> {
+        as_planned(plan).map(|planned| Self::of(host, switch, planned))
+    }
+
+    fn of(host: &impl Host, switch: &'a Switch, (first, planned_ns): (u32, u64)) -> Self {
+        Self { switch, planned_ns, first, whole_frames: super::release(host) >= WHOLE_FRAMES_SINCE }
+    }
+
+    /// The step for a port, given those that come before it; nothing where no stream comes in by it.
+    pub fn step(&self, host: &impl Host, port: &Link, before: &[Step]) -> Result<Option<Step>, String> {
+        let place = self.switch.ports.iter().position(|of| of.name == port.name);
+        let here =
+            |stream: &Stream| stream.ingress.as_ref().is_none_or(|ports| place.is_some_and(|at| ports.contains(&at)));
+        let streams = || self.switch.streams.iter().enumerate().filter(|(_, stream)| here(stream));
+        let filters: Vec<String> = streams().flat_map(|(place, _)| self.filters(&port.name, place)).collect();
+        let gate = |(place, stream): (usize, &Stream)| {
+            Some((Numbers::of(self.first, place).gate, stream.gate.as_ref()?.entries.len()))
+        };
+        let gates = streams().filter_map(gate).collect();
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let (name, port) = (&port.name, Iface::from(port));
+        let preferences: Vec<u16> = (FIRST_PREFERENCE..).take(filters.len()).collect();
+        let mut step = Step::of(name, "streams are filtered and policed (tc police, gate)");
+        match hook(host, name, before)? {
+            HookState::There => self.free(host, name, &preferences)?,
+            HookState::ThereSoon => {}
+            HookState::Missing => {
+                step = step.undo(Undo::Clsact { port: port.clone() });
+                step = step.act(Act::run(format!("tc qdisc add dev {name} clsact")));
+            }
+        }
+        step = step.undo(Undo::Policers { port, preferences: preferences.clone() });
+        for (preference, filter) in preferences.iter().zip(filters) {
+            step = step.act(Act::run(filter.replace(" pref 0 ", &format!(" pref {preference} "))));
+        }
+        let Self { first, planned_ns, .. } = *self;
+        Ok(Some(step.expect(Expect::Policed { port: name.clone(), first, planned_ns, preferences, gates })))
+    }
+
+    fn free(&self, host: &impl Host, port: &str, preferences: &[u16]) -> Result<(), String> {
+        let taken = preferences_at(host, port, Hook::Ingress).map_err(|refused| refused.to_string())?;
+        match preferences.iter().find(|preference| taken.contains(preference)) {
+            Some(preference) => Err(format!(
+                "port {port} has an ingress filter with preference {preference} already, which ontick would use"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The commands for a stream at a port, each with the preference 0.
+    fn filters(&self, port: &str, place: usize) -> Vec<String> {
+        let stream = &self.switch.streams[place];
+        let address = |key: &str, mac: &[u8; 6]| format!(" {key} {}", super::classify::mac(mac));
+        let keys =
+            address("dst_mac", &stream.to) + &stream.from.map_or(String::new(), |from| address("src_mac", &from));
+        let actions = self.actions(stream, place);
+        let one = |matched: String| format!("tc filter add dev {port} ingress pref 0 {matched}{keys}{actions}");
+        match stream.vlan {
+            None => vec![one("protocol all flower".into())],
+            // Frames with a tag that names no VLAN are of none, too.
+            Some(0) => {
+                ["protocol all flower num_of_vlans 0", "protocol 802.1Q flower vlan_id 0"].map(|m| one(m.into())).into()
+            }
+            Some(vlan) => vec![one(format!("protocol 802.1Q flower vlan_id {vlan}"))],
+        }
+    }
+
+    /// Size, gate and meter, in this order: what one of them drops does not count for the next.
+    fn actions(&self, stream: &Stream, place: usize) -> String {
+        let numbers = Numbers::of(self.first, place);
+        let size = stream.max_sdu.map(|octets| {
+            let mtu = octets + if self.whole_frames { ETHERNET_HEADER } else { 0 };
+            format!("police mtu {mtu} index {} conform-exceed drop", numbers.size)
+        });
+        let gate = stream.gate.as_ref().map(|gate| self.gate(gate, numbers.gate));
+        let meter = stream.meter.map(|Meter { rate, burst }| {
+            let overhead = AROUND + if stream.vlan.is_some_and(|vlan| vlan > 0) { TAG } else { 0 };
+            format!(
+                "police rate {rate}bit burst {burst}b mtu {ANY_SIZE} overhead {overhead} index {} conform-exceed drop",
+                numbers.meter
+            )
+        });
+        let all: Vec<String> = [size, gate, meter].into_iter().flatten().collect();
+        let last = all.len() - 1;
+        let then = |(at, action): (usize, &String)| {
+            let between = if action.starts_with("police") { "/" } else { " " };
+            format!(" action {action}{between}{}", if at == last { "pass" } else { "pipe" })
+        };
+        all.iter().enumerate().map(then).collect()
+    }
+
+    fn gate(&self, gate: &StreamGate, number: u32) -> String {
+        let state = |open: bool| if open { "open" } else { "close" };
+        // Neither a priority of its own nor a limit of octets.
+        let entry = |entry: &ontick_tsn::model::StreamGateEntry| {
+            format!(" sched-entry {} {} -1 -1", state(entry.open), entry.for_ns)
+        };
+        let entries: String = gate.entries.iter().map(entry).collect();
+        let (clock, base) = (clock_name(self.switch.clock), base_ns(gate.base, When::Now(self.planned_ns)));
+        format!("gate index {number} clockid CLOCK_{clock} base-time {base}{entries}")
+    }
+}
+
+/// Whether a port has a hook for filters.
+enum HookState {
+    There,
+    /// An earlier step makes it.
+    ThereSoon,
+    Missing,
+}
+
+fn hook(host: &impl Host, port: &str, before: &[Step]) -> Result<HookState, String> {
+    let makes = |undo: &Undo| matches!(undo, Undo::Clsact { port: of } if of.name == port);
+    if before.iter().flat_map(|step| &step.undos).any(makes) {
+        return Ok(HookState::ThereSoon);
+    }
+    let present = qdiscs(host, port).map_err(|refused| refused.to_string())?;
+    let has = |kind: &str| present.iter().any(|qdisc| qdisc["kind"] == kind);
+    match has("ingress") {
+        true => Err(format!("port {port} has an ingress queueing discipline, beside which there can be no clsact")),
+        false if has("clsact") => Ok(HookState::There),
+        false => Ok(HookState::Missing),
+    }
+}

@@ -1,0 +1,73 @@
+//! Shaped classes, as they are planned.
+
+use super::paper::{PAPER, Paper, article, gates};
+use super::{plan, regate};
+use ontick_tsn::model::{Gates, Guard, Switch};
+
+#[test]
+fn a_shaped_class_whose_gate_closes_is_refused() {
+    let mut switch = article();
+    switch.ports[1].idle_slopes = vec![None, Some(1_000_000)];
+    let refused = plan(&PAPER, &switch, 0).unwrap_err();
+    let why = "port b: `red` has an idle slope and a gate that closes, and the kernel's cbs goes on counting while a gate is \
+               closed: leave its gate open, or use the user data plane";
+    assert_eq!(refused.reasons, [why]);
+    // As are other gates for a switch that is applied.
+    let before = with_gates(Some(gates(&[(3, 800_000), (2, 200_000)], Guard::None)));
+    let standing = plan(&PAPER, &before, 0).unwrap();
+    let refused = regate(&PAPER, &standing, &before, &switch, 0).unwrap_err();
+    assert_eq!(refused.reasons, [why]);
+}
+
+fn with_gates(gates: Option<Gates>) -> Switch {
+    let mut switch = article();
+    switch.ports[1].idle_slopes = vec![None, Some(1_000_000)];
+    switch.ports[1].gates = gates;
+    switch
+}
+
+/// Commands at port b that attach queueing disciplines.
+fn attached(switch: &Switch) -> Vec<String> {
+    let plan = plan(&PAPER, switch, 0).unwrap();
+    let acts = plan.steps.iter().flat_map(|step| &step.acts).map(|act| act.to_string());
+    acts.filter_map(|act| Some(act.strip_prefix("tc qdisc replace dev b ")?.to_owned())).collect()
+}
+
+#[test]
+fn a_shaped_class_has_cbs_between_prio_and_its_queue() {
+    // 12 of 12336 bits and the 100 bits of 100 us; 12336 bits x 999 / 1000; as octets away from zero.
+    let cbs = "cbs idleslope 1000 sendslope -999000 hicredit 14 locredit -1541 offload 0";
+    let zeros = " 0".repeat(15);
+    assert_eq!(
+        attached(&with_gates(None)),
+        [
+            format!("stab overhead 24 parent root handle a100: prio bands 2 priomap 1{} 0", " 1".repeat(14)),
+            "parent a100:2 handle a102: pfifo limit 100".into(),
+            format!("parent a100:1 handle a101: {cbs}"),
+            "parent a101:1 handle a201: pfifo limit 100".into(),
+        ]
+    );
+    // taprio has one more above it.
+    let gated = attached(&with_gates(Some(gates(&[(3, 800_000), (2, 200_000)], Guard::None))));
+    assert_eq!(
+        gated[1..5],
+        [
+            "parent a100:1 handle a101: pfifo limit 100".to_owned(),
+            format!("parent a100:2 handle a102: prio bands 2 priomap 0{zeros}"),
+            format!("parent a102:1 handle a202: {cbs}"),
+            "parent a202:1 handle a302: pfifo limit 100".into(),
+        ]
+    );
+}
+
+#[test]
+fn a_shaper_that_the_kernel_cannot_have_is_refused() {
+    let refused = |host: &Paper, switch: &Switch| plan(host, switch, 0).unwrap_err().reasons.join("; ");
+    let without = refused(&Paper { lacks: &["root cbs"], ..PAPER }, &with_gates(None));
+    assert!(without.starts_with("this machine cannot do cbs (CONFIG_NET_SCH_CBS)"), "{without}");
+    let mut slow = with_gates(None);
+    slow.ports[1].idle_slopes = vec![None, Some(999)];
+    assert!(refused(&PAPER, &slow).contains("`red` has an idle slope of 999bit"), "{}", refused(&PAPER, &slow));
+    slow.ports[1].idle_slopes = vec![None, Some(2_000_000_000)];
+    assert!(refused(&PAPER, &slow).contains("port b: the idle slopes sum up to 2Gbit"), "{}", refused(&PAPER, &slow));
+}
