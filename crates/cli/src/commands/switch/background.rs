@@ -42,22 +42,26 @@ pub fn start(
         if reports.len() == folders.len() {
             return Ok(reports);
         }
-        if child.try_wait().map_err(failed)?.is_some() || began.elapsed() > PATIENCE {
-            return Err(why(child));
+        if child.try_wait().map_err(failed)?.is_some() {
+            return Err(why(child, "it ended and did not say why"));
+        }
+        if began.elapsed() > PATIENCE {
+            let silent = format!("it was not set up within {} s, and was ended", PATIENCE.as_secs());
+            return Err(why(child, &silent));
         }
         std::thread::sleep(TURN);
     }
 }
 
-/// What it said last.
-fn why(mut child: Child) -> Failure {
+/// What it said last, or else this.
+fn why(mut child: Child, silent: &str) -> Failure {
     let _ = child.kill();
     let _ = child.wait();
     let mut said = String::new();
     if let Some(mut pipe) = child.stderr.take() {
         let _ = pipe.read_to_string(&mut said);
     }
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it ended and did not say why");
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(silent);
     Failure::new(last.strip_prefix("ontick: ").unwrap_or(last))
 }
 
