@@ -38,6 +38,7 @@ mod spanning_tree;
 mod spanning_tree_test;
 pub mod status;
 mod tally;
+pub mod time_loss;
 
 use std::collections::BTreeSet;
 

@@ -13,14 +13,14 @@ use crate::apply::{
     Act, Difference, Expect, Host, Journal, Lock, Plan, Refused, Step, SwitchDir, Undo, carry_out, differences, links,
 };
 use crate::link::{Change, Event, Watch};
-use ontick_tsn::model::{Port, Switch};
+use ontick_tsn::model::{GateOverride, Port, Switch};
 use ontick_tsn::schedule::Schedule;
 
 use super::clock::{Stepped, Steps};
 use super::policing;
 use super::status::{LinkState, PortStatus, Status, port_statuses};
 use super::tally::Tally;
-use super::{gates, metrics, reconfigure, shaper};
+use super::{gates, metrics, reconfigure, shaper, time_loss};
 
 /// How often everything is compared, for what no event tells of (nft, sysctl).
 const LOOK: Duration = Duration::from_secs(2);
@@ -62,8 +62,14 @@ pub fn run(
     let mut keeper = Keeper::new(host, folder, switch, plan, options, report);
     // What happened to a link before the watch began is not reported by anybody.
     switch.ports.iter().for_each(|port| keeper.reissue_soon(&port.name));
+    keeper.let_go();
     let ended = loop {
         if stop.load(Relaxed) {
+            // Nobody follows the time any more.
+            if keeper.forced.take().is_some() {
+                keeper.let_go();
+                switch.ports.iter().for_each(|port| keeper.reissue_one(&port.name));
+            }
             break ReconcileEnd::Stopped;
         }
         let mut event = watch.next(keeper.until_due())?;
@@ -88,6 +94,8 @@ struct Keeper<'a, H> {
     report: &'a mut dyn FnMut(&str),
     tally: Tally,
     clock: Steps,
+    /// What the gates are in place of their lists, as the network's time is lost.
+    forced: Option<GateOverride>,
     /// Ports whose gates are to be set anew, and when.
     due: BTreeMap<String, BTreeSet<Instant>>,
     returned: BTreeSet<String>,
@@ -119,6 +127,7 @@ impl<'a, H: Host> Keeper<'a, H> {
             report,
             tally: Tally::default(),
             clock: Steps::new(crate::clock::id(switch.clock)),
+            forced: None,
             due: BTreeMap::new(),
             returned: BTreeSet::new(),
             look_at: now,
@@ -198,6 +207,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     /// Does what is due; whether somebody has reverted the switch.
     fn service(&mut self) -> bool {
         self.look_at_clock();
+        self.follow_time();
         let now = Instant::now();
         let has_work = !self.returned.is_empty()
             || now >= self.look_at
@@ -222,6 +232,54 @@ impl<'a, H: Host> Keeper<'a, H> {
             self.count();
         }
         false
+    }
+
+    /// Somebody who watches the network's time may have lost it. A switch without gates has no use for it.
+    fn follow_time(&mut self) {
+        let has_gates = self.switch.ports.iter().any(|port| port.gates.is_some());
+        let lost = self.folder.time_loss().filter(|_| has_gates);
+        if lost == self.forced {
+            return;
+        }
+        match lost {
+            None => self.say("the network's time is good again: the gates follow their lists"),
+            Some(GateOverride::Open) => {
+                self.say("the network's time is lost: all gates are open until it is good again");
+            }
+            Some(GateOverride::Closed) => match time_loss::not_stopped(self.switch) {
+                None => self.say("the network's time is lost: no port forwards anything until it is good again"),
+                Some(why) => self.say(&format!("the network's time is lost, and {why}")),
+            },
+        }
+        self.forced = lost;
+        if lost != Some(GateOverride::Closed) {
+            self.let_go();
+        }
+        let ports: Vec<String> = self.switch.ports.iter().map(|port| port.name.clone()).collect();
+        ports.iter().for_each(|port| self.reissue_soon(port));
+    }
+
+    /// Ports forward again that were stopped by this process, or by one that was killed.
+    fn let_go(&mut self) {
+        let stopped = links(self.host).map(|links| time_loss::stopped(self.switch, &links));
+        for port in stopped.unwrap_or_default() {
+            if let Err(refused) = self.host.act(&time_loss::forward(&port, true)) {
+                self.say(&format!("port {port} forwards nothing: {refused}"));
+            }
+        }
+    }
+
+    /// Has a port forward nothing, where that is what is wanted. One without a link does so by itself, and is stopped when it
+    /// gets one.
+    fn stop_port(&mut self, name: &str) {
+        if self.forced == Some(GateOverride::Closed) && time_loss::not_stopped(self.switch).is_none() {
+            let _ = self.host.act(&time_loss::forward(name, false));
+        }
+    }
+
+    /// What is to be, with gates as the time has them.
+    fn wanted(&self) -> Plan {
+        self.forced.map_or_else(|| self.plan.clone(), |to| time_loss::forced(&self.plan, to))
     }
 
     fn look_at_clock(&mut self) {
@@ -305,6 +363,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     fn reissue_one(&mut self, name: &str) {
+        self.stop_port(name);
         let Some(act) = self.gates_of(name) else { return };
         // Its own gates come with its return.
         if self.replaced().map_or(true, |replaced| replaced.contains(name)) {
@@ -319,7 +378,8 @@ impl<'a, H: Host> Keeper<'a, H> {
 
     /// What sets the port's gates.
     fn gates_of(&self, name: &str) -> Option<Act> {
-        let expects = self.plan.steps.iter().flat_map(|step| &step.expects);
+        let wanted = self.wanted();
+        let expects = wanted.steps.iter().flat_map(|step| &step.expects);
         expects.into_iter().find_map(|expect| match expect {
             Expect::Taprio { port, taprio } if port == name => Some(gates::replace(port, taprio)),
             _ => None,
@@ -328,7 +388,11 @@ impl<'a, H: Host> Keeper<'a, H> {
 
     /// Compares everything, and puts back what another tool has changed.
     fn put_back(&mut self) {
-        let steps = self.plan.steps.clone();
+        let steps = self.wanted().steps;
+        if self.forced == Some(GateOverride::Closed) {
+            let ports: Vec<String> = self.switch.ports.iter().map(|port| port.name.clone()).collect();
+            ports.iter().for_each(|port| self.stop_port(port));
+        }
         let all = differences(self.host, steps.iter().flat_map(|step| &step.expects));
         if all.is_empty() {
             self.reported.clear();
@@ -374,7 +438,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     fn count(&mut self) {
         let Ok(ports) = port_statuses(self.host, self.switch) else { return };
         for status in &ports {
-            if self.stands_still(status) {
+            if self.stands_still(status) && self.forced.is_none() {
                 let name = status.name.clone();
                 self.say(&format!("port {name}: frames wait at open gates and none leaves; gates are set anew"));
                 self.reissue_soon(&name);

@@ -12,9 +12,9 @@ use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir, differences};
 use ontick_switch::ethtool::mac_merge::{self, VerifyStatus};
 use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, status};
+use ontick_switch::kernel::time_loss;
 use ontick_switch::qdisc::Times;
-use ontick_tsn::model::Plane;
-use ontick_tsn::model::Switch;
+use ontick_tsn::model::{GateOverride, Plane, Switch};
 use ontick_units::exact;
 use serde::Serialize;
 
@@ -61,6 +61,8 @@ struct Shown {
     watched: bool,
     /// Time until it goes unless it is confirmed, in ns.
     goes_in_ns: Option<u64>,
+    /// What its gates are in place of their lists, as the network's time is lost.
+    forced: Option<GateOverride>,
 }
 
 /// A switch as it was found.
@@ -172,7 +174,7 @@ fn of(folder: &SwitchDir, journal: &Journal) -> Result<Found, Failure> {
         json: Json::of(&shown)?,
         text: text(&shown, &switch),
         path: data_path::of_kernel(&switch, &shown.standing),
-        fine: shown.complete && shown.standing.differences.is_empty(),
+        fine: shown.complete && shown.standing.differences.is_empty() && shown.forced.is_none(),
     })
 }
 
@@ -201,8 +203,12 @@ pub fn goes_in_ns(folder: &SwitchDir) -> Option<u64> {
 }
 
 fn look(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Shown, Failure> {
+    let forced = time_loss::in_force(folder, switch);
+    let plan = folder.plan()?;
+    let plan = forced.map_or(plan.clone(), |to| time_loss::forced(&plan, to));
     Ok(Shown {
-        standing: status(&Live, switch, &folder.plan()?)?,
+        standing: status(&Live, switch, &plan)?,
+        forced,
         complete: journal.is_complete(),
         watched: folder.is_watched(),
         goes_in_ns: goes_in_ns(folder),
@@ -221,6 +227,11 @@ fn text(shown: &Shown, switch: &Switch) -> String {
     if let Some(ns) = shown.goes_in_ns {
         let seconds = ns.div_ceil(1_000_000_000);
         text += &format!("is removed in {seconds} s unless confirmed: sudo ontick switch confirm {name}\n");
+    }
+    match shown.forced {
+        Some(GateOverride::Open) => text += "time      the network's is lost: all gates are open\n",
+        Some(GateOverride::Closed) => text += "time      the network's is lost: no port forwards anything\n",
+        None => {}
     }
     text += &forwarding::text(switch);
     text += &streams::text_of_kernel(&standing.streams);

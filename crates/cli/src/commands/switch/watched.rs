@@ -6,6 +6,7 @@ use std::path::Path;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir};
 use ontick_switch::kernel::status::status;
+use ontick_switch::kernel::time_loss;
 use ontick_switch::user::serve::Report;
 use ontick_tsn::model::{GateOverride, Plane, Switch};
 use ontick_watch::switches::{SwitchNow, Switches};
@@ -87,8 +88,14 @@ fn at_work(report: &Report) -> String {
 }
 
 fn of_kernel(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<SwitchNow, Failure> {
-    let found = status(&Live, switch, &folder.plan()?)?;
+    let forced = time_loss::in_force(folder, switch);
+    let plan = folder.plan()?;
+    let found = status(&Live, switch, &forced.map_or(plan.clone(), |to| time_loss::forced(&plan, to)))?;
     let (state, fine) = match (journal.is_complete(), found.differences.as_slice(), folder.is_watched()) {
+        (true, [], _) if forced == Some(GateOverride::Open) => {
+            ("its gates are all open, as the network's time is lost".into(), false)
+        }
+        (true, [], _) if forced.is_some() => ("it forwards nothing, as the network's time is lost".into(), false),
         (false, ..) => ("was interrupted while it was set up".into(), false),
         (true, [], true) => ("kept correct by its process".into(), true),
         (true, [], false) => ("no process keeps it correct".into(), true),

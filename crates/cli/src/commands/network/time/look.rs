@@ -12,7 +12,7 @@ use ontick_tsn::model::GateOverride;
 
 use super::asker::{Answer, profile};
 use super::condition::lack;
-use super::on_loss::in_kernel;
+use super::on_loss;
 use super::report::RunReport;
 use super::run::OF_OTHERS;
 use super::sentences::Sentences;
@@ -31,7 +31,7 @@ impl<'a> Look<'a> {
     /// What ptp4l answered, with what else there is on this machine, whose switches are in this folder if elsewhere.
     pub fn new(node: &'a Node, answer: Answer, home: Option<&Path>) -> Self {
         let forced = answer.report.as_ref().and_then(|report| report.forced);
-        let kept = forced.map(|_| in_kernel(home)).unwrap_or_default();
+        let kept = forced.map(|to| on_loss::kept(home, to)).unwrap_or_default();
         Self { node, answer, programs: clock_programs(), kept }
     }
 
@@ -138,7 +138,7 @@ impl<'a> Look<'a> {
             notes.extend(others.map(|name| format!("{name} runs on this machine, and sets its clock, too")));
         }
         if !kept.is_empty() {
-            notes.push(format!("the gates of {} follow their lists, as the kernel keeps them", kept.join(", ")));
+            notes.push(format!("the gates of {} follow their lists", kept.join(", ")));
         }
         notes
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ontick_network::ptp::{Holdover, Node, Verdict};
 use ontick_switch::apply::{Journal, SwitchDir, TimeLoss};
+use ontick_switch::kernel::time_loss;
 use ontick_tsn::model::{GateOverride, Plane};
 use ontick_tsn::network::OnTimeLoss;
 use ontick_units::exact;
@@ -65,21 +66,28 @@ impl OnLoss {
             "the time was not good for longer than its holdover, {}: all gates of this machine's switches are {what}",
             exact(self.policy.holdover_ns)
         );
-        let kept = in_kernel(self.home.as_deref());
+        let kept = kept(self.home.as_deref(), self.policy.gates);
         if !kept.is_empty() {
-            text += &format!(", but not those of {}, which the kernel keeps", kept.join(", "));
+            text += &format!(", but not those of {}", kept.join(", "));
         }
         text
     }
 }
 
-/// The applied switches whose gates are the kernel's.
-pub fn in_kernel(home: Option<&Path>) -> Vec<String> {
-    let is_one = |name: &String| {
-        let Ok(folder) = SwitchDir::of(name, home) else { return false };
-        matches!(Journal::read(&folder), Ok(Some(_)))
-            && standing(&folder)
-                .is_ok_and(|switch| switch.plane != Plane::User && switch.ports.iter().any(|port| port.gates.is_some()))
+/// The applied switches in the kernel whose gates follow their lists whatever becomes of the time, each with why.
+pub fn kept(home: Option<&Path>, to: GateOverride) -> Vec<String> {
+    let one = |name: String| {
+        let folder = SwitchDir::of(&name, home).ok()?;
+        let switch = Journal::read(&folder).ok()?.and_then(|_| standing(&folder).ok())?;
+        if switch.plane == Plane::User || switch.ports.iter().all(|port| port.gates.is_none()) {
+            return None;
+        }
+        let why = match time_loss::not_stopped(&switch) {
+            _ if !folder.is_watched() => "no ontick switch run keeps it",
+            Some(why) if to == GateOverride::Closed => why,
+            _ => return None,
+        };
+        Some(format!("{name} ({why})"))
     };
-    SwitchDir::all(home).into_iter().filter(is_one).collect()
+    SwitchDir::all(home).into_iter().filter_map(one).collect()
 }
