@@ -6,6 +6,7 @@ mod list;
 mod page;
 
 use clap::Command;
+use ontick_gpio::Name;
 use ontick_undo::privilege::{hand_down, keep_only, missing, names};
 use rustix::thread::CapabilitySet;
 
@@ -51,8 +52,13 @@ impl Privileges {
 
     /// Gives up, for good, what is not kept. Threads that run already do not; so it is called before they are started.
     pub fn settle(&self) -> Result<(), Failure> {
+        self.settle_but(CapabilitySet::empty())
+    }
+
+    /// The same, where this call of the command takes more.
+    pub fn settle_but(&self, more: CapabilitySet) -> Result<(), Failure> {
         match &self.keeps {
-            Some(kept) => Ok(keep_only(kept.capabilities)?),
+            Some(kept) => Ok(keep_only(kept.capabilities | more)?),
             None => Ok(()),
         }
     }
@@ -72,6 +78,14 @@ impl Privileges {
             clauses.push(format!("once set up it keeps {}", or_none(kept.capabilities)));
         }
         clauses.join("; ")
+    }
+}
+
+/// What it takes to open these lines: registers are mapped from `/dev/mem` where nothing else shows them.
+pub fn of_lines<'n>(lines: impl IntoIterator<Item = &'n Name>) -> CapabilitySet {
+    match lines.into_iter().any(|line| matches!(line, Name::Register(_))) {
+        true => CapabilitySet::SYS_RAWIO,
+        false => CapabilitySet::empty(),
     }
 }
 

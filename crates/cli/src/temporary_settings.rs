@@ -27,6 +27,8 @@ pub struct TemporarySettings {
     root: Root,
     journal: Option<Journal>,
     guardian: Option<Guardian>,
+    /// Who puts everything back at the end: the guardian, where this process has given up rights meanwhile.
+    by_guardian: bool,
 }
 
 impl TemporarySettings {
@@ -49,7 +51,7 @@ impl TemporarySettings {
             )));
         }
         let guardian = start_guardian(options)?;
-        Ok(Self { root, journal: Some(journal), guardian: Some(guardian) })
+        Ok(Self { root, journal: Some(journal), guardian: Some(guardian), by_guardian: false })
     }
 
     /// Where the changes are written down.
@@ -60,6 +62,11 @@ impl TemporarySettings {
     /// Who puts everything back where this process cannot.
     pub fn guardian(&mut self) -> &mut Guardian {
         self.guardian.as_mut().expect("the guardian is there until the settings are restored")
+    }
+
+    /// From now on only the guardian has the rights that putting back may take.
+    pub fn leave_to_guardian(&mut self) {
+        self.by_guardian = true;
     }
 
     /// Puts everything back that was changed so far; more may be changed then.
@@ -75,6 +82,14 @@ impl TemporarySettings {
 
     fn put_back(&mut self) -> Result<(), Failure> {
         let Some(mut journal) = self.journal.take() else { return Ok(()) };
+        if self.by_guardian {
+            drop(journal);
+            if self.guardian.take().is_some_and(Guardian::act) {
+                return Ok(());
+            }
+            // It was killed, or could not: what is left this process tries itself, and says what became of it.
+            journal = open_when_free(&self.root)?;
+        }
         let reverted = revert(&self.root, &mut journal, false);
         journal.close();
         if let Some(guardian) = self.guardian.take() {

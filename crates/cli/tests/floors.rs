@@ -53,7 +53,7 @@ const HOUSE: [Wing; 25] = [
     Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
     Wing { name: MEASURE, floor: 3, may_use: &[UNITS, PICO, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
-    Wing { name: LINK, floor: 3, may_use: &[RT, GPIO, RECORD] },
+    Wing { name: LINK, floor: 3, may_use: &[RT, UNDO, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, NETLINK, ETHTOOL, TSN] },
     Wing { name: REPORT, floor: 4, may_use: &[UNITS, ARROW, RECORD, TSN] },
     Wing { name: NETWORK, floor: 4, may_use: &[UNITS, RT, RECORD, UNDO, TSN, SWITCH] },

@@ -12,6 +12,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::ewma::Ewma;
 use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::wait::Hybrid;
+use ontick_undo::privilege::settle_timed_thread;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::code::Code;
@@ -110,6 +111,7 @@ impl Receiver {
                 block_signals();
                 let held = setup.best_effort();
                 let guard = Guard::over(&held);
+                settle_timed_thread();
                 let mut watcher = Watcher::new(line, code, producer, &shared);
                 let _ = ready.send(guard.refused.clone());
                 let ended = match method {

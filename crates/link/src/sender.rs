@@ -10,6 +10,7 @@ use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::ewma::Ewma;
 use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::wait::Hybrid;
+use ontick_undo::privilege::settle_timed_thread;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Frame;
@@ -59,6 +60,7 @@ impl Sender {
                 block_signals();
                 let held = setup.best_effort();
                 let guard = Guard::over(&held);
+                settle_timed_thread();
                 let _ = ready.send(guard.refused.clone());
                 Driver::new(line, setting, &shared).run(waiting);
             }

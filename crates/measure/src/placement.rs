@@ -4,6 +4,7 @@ use ontick_record::run::Settings;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Claim, Occupancy, claim, holders};
 use ontick_rt::thread::{Policy, Setup, ThreadSetup};
+use ontick_undo::privilege::settle_timed_thread;
 
 use crate::Error;
 
@@ -79,6 +80,13 @@ impl Placement {
     /// Sets the calling thread up, as far as the system allows.
     pub(crate) fn take(&self) -> ThreadSetup {
         self.setup().best_effort()
+    }
+
+    /// The same for a thread that then needs no right any more.
+    pub(crate) fn take_and_settle(&self) -> ThreadSetup {
+        let ready = self.take();
+        settle_timed_thread();
+        ready
     }
 
     /// What a thread asks for that runs here.

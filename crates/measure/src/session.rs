@@ -11,6 +11,7 @@ use ontick_rt::recorder::{self, Writer};
 use ontick_rt::thread::{ThreadSetup, block_signals};
 use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
+use ontick_undo::privilege::settle_timed_thread;
 
 use crate::avoid_cpu::AvoidCpu;
 use crate::clock_readings::ClockReadings;
@@ -204,6 +205,7 @@ fn timed<P: Probe>(
         false => None,
     };
     let mut probe = prepare(&ready).inspect_err(|_| start.give_up())?;
+    settle_timed_thread();
     let readings = probe.clock().map(ClockReadings::of);
     if probe.may_practise() {
         warm_up(&mut probe, limits.length, stop);

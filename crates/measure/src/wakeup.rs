@@ -228,7 +228,7 @@ impl Wakeup {
 /// The other thread: calls at every interval, unless the last call was not answered yet.
 fn wake(shared: &Shared, interval_ns: u64, placement: Placement) {
     block_signals();
-    let _ready = placement.take();
+    let _ready = placement.take_and_settle();
     let mut clock = Clock::new(ClockId::Monotonic);
     let mut deadline_ns = clock.now_ns();
     while !shared.stop.load(Ordering::Relaxed) {

@@ -59,6 +59,15 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     Ok(thread::set_capabilities(None, sets)?)
 }
 
+/// All that a timed thread keeps once it is set up. Its memory is locked, and so is what it is given later, which without
+/// the right to it would be refused beyond a small limit (`RLIMIT_MEMLOCK`, mmap(2)).
+const TIMED_KEEPS: CapabilitySet = CapabilitySet::IPC_LOCK;
+
+/// The calling thread is timed, and set up: it gives up all that it needs no more. Who cannot give any up has none.
+pub fn settle_timed_thread() {
+    let _ = keep_only(TIMED_KEEPS);
+}
+
 /// What this kernel asks for in place of capabilities that it does not know: CAP_BPF and CAP_PERFMON came with Linux 5.8.
 fn in_place_of(kept: CapabilitySet) -> CapabilitySet {
     let newer = CapabilitySet::BPF | CapabilitySet::PERFMON;

@@ -10,12 +10,13 @@ use ontick_record::run::Signal;
 use ontick_record::{Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
 use ontick_rt::cpus;
+use rustix::thread::CapabilitySet;
 
 use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{MeasuringFlags, OutputFlags};
 use crate::progress::Progress;
-use crate::{stop, terminal};
+use crate::{privileges, stop, terminal};
 
 /// A measurement about to be made.
 pub struct Measurement<'a> {
@@ -47,6 +48,8 @@ pub struct Measurement<'a> {
     pub samples: Option<Box<dyn FnMut() -> Option<Samples>>>,
     /// What was sampled, asked for when all is measured.
     pub signal: Option<Box<dyn FnOnce() -> Signal>>,
+    /// The rights that it keeps beside those of every measurement; none where it keeps all that it has.
+    pub keeps: Option<CapabilitySet>,
 }
 
 impl<'a> Measurement<'a> {
@@ -68,6 +71,7 @@ impl<'a> Measurement<'a> {
             waits_for: None,
             samples: None,
             signal: None,
+            keeps: (!flags.needs_more()).then(CapabilitySet::empty),
         }
     }
 }
@@ -114,6 +118,7 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
     output.check()?;
     let mut run = begin(&asked);
     let stop = stop::on_signal()?;
+    asked.keeps.map_or(Ok(()), |more| privileges::MEASURING.settle_but(more))?;
     // Nothing is announced of what turns out to be impossible.
     let mut announced = output.quiet || output.json;
     let began = Instant::now();

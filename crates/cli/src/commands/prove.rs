@@ -7,6 +7,7 @@ use ontick_machine::{Facts, Root, WantedCpus, check};
 use ontick_measure::{Load, prove};
 use ontick_record::{Measurement as Kind, Requirement, Side};
 use ontick_units::CpuList;
+use rustix::thread::CapabilitySet;
 
 use super::measuring::{self, Measurement};
 use super::tuned::{Tuned, target};
@@ -94,13 +95,17 @@ impl Prove {
             margin_ns: self.margin,
             load,
         };
+        let may_settle = !self.explain && !plan.load.needs_rights();
         // Before settings are changed for what cannot be measured.
         plan.check()?;
         let wanted: CpuList = match plan.cpus.is_empty() {
             true => plan.placement().cpu.into_iter().collect(),
             false => plan.cpus.iter().copied().collect(),
         };
-        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(Some(wanted.clone()), knobs)).transpose()?;
+        let mut tuned = self.tune.as_ref().map(|knobs| Tuned::apply(Some(wanted.clone()), knobs)).transpose()?;
+        if may_settle {
+            tuned.iter_mut().for_each(Tuned::leave_to_guardian);
+        }
         let facts = Facts::gather(&Root::live());
         let findings = target(&facts, Some(wanted))
             .map(|target| check(&facts, &target, &|remedy| flags::RootFlag::default().remedy(remedy)))
@@ -123,6 +128,7 @@ impl Prove {
             takes_ns: Some(plan.takes_ns()),
             samples: None,
             signal: None,
+            keeps: may_settle.then(CapabilitySet::empty),
         };
         let output = OutputFlags {
             json: self.json,

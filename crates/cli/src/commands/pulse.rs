@@ -18,6 +18,7 @@ use super::beside::{Beside, Instrument};
 use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
+use crate::privileges;
 
 /// Make a train of pulses on a GPIO line, and measure their widths on the line.
 #[derive(Args)]
@@ -151,7 +152,9 @@ impl Pulse {
         let beside = self.observer.as_ref();
         let beside =
             beside.map(|observer| Beside::of(observer, Between::Pulse, placement.cpu, names.len())).transpose()?;
-        self.measured(Kind::Pulse, names, (placement.cpu, takes_ns), note, |observer| match &beside {
+        let takes_all =
+            beside.is_some() || trains.jobs.iter().any(|job| matches!(job.method, Method::Pru(_) | Method::Kernel(..)));
+        self.measured(Kind::Pulse, takes_all, names, (placement.cpu, takes_ns), note, |observer| match &beside {
             Some(beside) => beside.measure(observer, |observer| trains.measure(placement, limits, observer)),
             None => trains.measure(placement, limits, observer),
         })
@@ -170,13 +173,18 @@ impl Pulse {
             duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
         };
         let (cpu, takes_ns) = (table.placement().cpu, Some(table.takes_ns()));
-        self.measured(Kind::PulseTable, table.series(), (cpu, takes_ns), note, |observer| table.measure(observer))
+        let takes_all = table.kernel || table.pru.is_some() || table.load.needs_rights();
+        self.measured(Kind::PulseTable, takes_all, table.series(), (cpu, takes_ns), note, |observer| {
+            table.measure(observer)
+        })
     }
 
-    /// Runs the measurement, and shows and judges what came: of calibrated trains only those after calibration.
+    /// Runs the measurement, with all the rights that there are where it takes them, and shows and judges what came: of
+    /// calibrated trains only those after calibration.
     fn measured(
         &self,
         kind: Kind,
+        takes_all: bool,
         series: impl IntoIterator<Item: Into<Series>>,
         (cpu, takes_ns): (Option<u32>, Option<u64>),
         note: Option<String>,
@@ -190,6 +198,7 @@ impl Pulse {
             simulated: ontick_gpio::simulation_note(&self.lines()),
             ..Measurement::asked(&self.measuring, kind, series)
         };
+        asked.keeps = asked.keeps.filter(|_| !takes_all).map(|more| more | privileges::of_lines(self.lines()));
         asked.facts.extend(note);
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
         measuring::run(asked, &self.measuring.output, |series| !self.calibrate || calibrated(series), measure)

@@ -94,6 +94,8 @@ impl Sample {
         let mut watching = chain.watching();
         let asked = Measurement {
             simulated,
+            // Its own were given up before its sinks were opened.
+            keeps: None,
             waits_for: match &trigger {
                 Trigger::Edge(line, edges) => Some(format!("an edge of line {line} ({edges})")),
                 Trigger::Every(_) => None,

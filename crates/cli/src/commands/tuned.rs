@@ -37,6 +37,11 @@ impl Tuned {
         }
     }
 
+    /// This process is about to give up rights that putting back may take.
+    pub fn leave_to_guardian(&mut self) {
+        self.held.leave_to_guardian();
+    }
+
     /// Puts everything back.
     pub fn restore(self) -> Result<(), Failure> {
         self.held.restore()

@@ -27,9 +27,9 @@ pub struct MeasuringFlags {
 }
 
 impl MeasuringFlags {
-    /// Whether it starts other programs or traces the kernel, for which a measurement by itself has no rights.
+    /// Whether it traces the kernel, or its load takes rights of its own, which a measurement by itself has not.
     pub fn needs_more(&self) -> bool {
-        self.explain || *self.load() != Load::None
+        self.explain || self.load().needs_rights()
     }
 
     /// What runs beside it; nothing unless asked for.

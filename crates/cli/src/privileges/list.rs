@@ -11,16 +11,42 @@ const TIMED: Set = Set::SYS_NICE.union(Set::IPC_LOCK);
 const NETWORK: Set = Set::NET_ADMIN.union(Set::NET_RAW);
 /// Files in folders of the user who called sudo.
 const FILES: Set = Set::CHOWN.union(Set::DAC_OVERRIDE).union(Set::FOWNER);
+/// Why settings take the user root.
+const PROC_SYS: &str = "the kernel lets the user root alone write `/proc/sys` (test_perm in fs/proc/proc_sysctl.c), whatever its capabilities";
 /// What a switch is set up with beside them: a trial in a network namespace, `modprobe br_netfilter`, XDP.
 const SETTING_UP: Set = Set::SYS_ADMIN.union(Set::SYS_MODULE).union(Set::BPF);
 
-/// Measurements.
+/// Measurements, and what is made or transferred on time.
 pub const MEASURING: Privileges = Privileges {
-    commands: &["latency", "prove", "pulse", "link", "gpio watch"],
+    commands: &["latency", "prove", "pulse", "link"],
     needs: NONE,
     uses: TIMED,
     root: None,
-    keeps: None,
+    keeps: Some(Kept {
+        capabilities: TIMED.union(FILES),
+        why: "the threads of each series take their policy and lock memory anew; records, reports and simulated lines may be \
+              files of the user who called sudo; with lines `reg:N` also `CAP_SYS_RAWIO`, for `/dev/mem`. With `--load` of a \
+              command or of pings, `--explain`, `--hwlat`, an instrument as `--observer`, the kernel module or a PRU it \
+              keeps all",
+    }),
+};
+
+/// The same, once settings were changed for it.
+pub const PROVE_TUNED: Privileges = Privileges {
+    commands: &["prove --tune"],
+    needs: NONE,
+    uses: NONE,
+    root: Some(PROC_SYS),
+    keeps: Some(Kept { capabilities: TIMED.union(FILES), why: "its guardian keeps all, and puts the settings back" }),
+};
+
+/// Edges as they come.
+pub const GPIO_WATCH: Privileges = Privileges {
+    commands: &["gpio watch"],
+    needs: NONE,
+    uses: NONE,
+    root: None,
+    keeps: Some(Kept { capabilities: NONE, why: "its lines are open" }),
 };
 
 /// Samples.
@@ -32,7 +58,7 @@ pub const SAMPLE: Privileges = Privileges {
     keeps: Some(Kept {
         capabilities: TIMED.union(Set::BPF).union(Set::PERFMON).union(Set::NET_BIND_SERVICE).union(FILES),
         why: "a listener may have a port below 1024; the timed thread sets itself up last, and counts who wants its CPU; the memory stays locked; sinks and the record \
-              write files of the user who called sudo. With `--load` or `--explain` it keeps all",
+              write files of the user who called sudo. With `--load` of a command or of pings, or `--explain`, it keeps all",
     }),
 };
 
@@ -51,11 +77,27 @@ pub const WATCH: Privileges = Privileges {
 
 /// Frames of a station.
 pub const FRAMES: Privileges = Privileges {
-    commands: &["network talk", "network listen", "latency roundtrip --interface"],
+    commands: &["network talk", "latency roundtrip --interface"],
     needs: Set::NET_RAW,
     uses: TIMED,
     root: None,
-    keeps: None,
+    keeps: Some(Kept {
+        capabilities: TIMED.union(FILES),
+        why: "its sockets are open; the timed thread sets itself up last, and the rest is as for `latency`",
+    }),
+};
+
+/// Frames that come to a station.
+pub const LISTENING: Privileges = Privileges {
+    commands: &["network listen"],
+    needs: Set::NET_RAW,
+    uses: Set::NET_ADMIN,
+    root: None,
+    keeps: Some(Kept {
+        capabilities: Set::NET_ADMIN.union(FILES),
+        why: "its sockets are open; the stamps of the interface are set back at the end, and records may be files of the user \
+              who called sudo",
+    }),
 };
 
 /// A switch at work.
@@ -127,12 +169,10 @@ pub const RUN: Privileges = Privileges {
 
 /// Settings of the machine.
 pub const SETTINGS: Privileges = Privileges {
-    commands: &["tune apply", "tune revert", "tune search", "run --isolate", "prove --tune"],
+    commands: &["tune apply", "tune revert", "tune search", "run --isolate"],
     needs: NONE,
     uses: NONE,
-    root: Some(
-        "the kernel lets the user root alone write `/proc/sys` (test_perm in fs/proc/proc_sysctl.c), whatever its capabilities",
-    ),
+    root: Some(PROC_SYS),
     keeps: None,
 };
 
@@ -155,11 +195,13 @@ pub const TRACING: Privileges = Privileges {
 };
 
 /// All of them, as the page shows them.
-pub const ALL: [&Privileges; 14] = [
+pub const ALL: [&Privileges; 17] = [
     &MEASURING,
+    &GPIO_WATCH,
     &SAMPLE,
     &WATCH,
     &FRAMES,
+    &LISTENING,
     &SWITCH_RUN,
     &SWITCH_APPLY,
     &SWITCH_CHANGE,
@@ -168,6 +210,7 @@ pub const ALL: [&Privileges; 14] = [
     &NETWORK_TIME_FREE,
     &RUN,
     &SETTINGS,
+    &PROVE_TUNED,
     &KERNELS,
     &TRACING,
 ];

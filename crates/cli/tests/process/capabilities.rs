@@ -6,13 +6,15 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::{Command, Output, Stdio};
 
+use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::namespace::namespace;
 use crate::network_time::cable;
 use crate::switch_user::bench;
-use crate::{Running, has, ontick, send, stderr, stdout, wait_until};
+use crate::tune::settings;
+use crate::{Restored, Running, alone_on_this_machine, has, may_tune, ontick, send, stderr, stdout, wait_until};
 
 /// What all timed commands do more with.
 const TIMED: [&str; 2] = ["CAP_SYS_NICE", "CAP_IPC_LOCK"];
@@ -25,6 +27,20 @@ link = [
 ]
 stream = [{ name = "setpoint", from = "a", to = "b", size = 100, period = "10ms" }]
 "#;
+
+/// Threads that give up all but locked memory when they are set up: those that carry frames, are timed, or drive and watch
+/// lines.
+const TIMED_THREADS: [&str; 8] = [
+    "ontick-switch",
+    "ontick-timed",
+    "ontick-waker",
+    "ontick-driver",
+    "ontick-scope",
+    "ontick-sender",
+    "ontick-receiver",
+    // The kernel keeps 15 letters of a name.
+    "ontick-responde",
+];
 
 /// A folder where anybody may read, with the program in it: the folder of a build may be its owner's alone.
 struct Place(tempfile::TempDir);
@@ -114,10 +130,9 @@ fn a_timed_command_has_all_it_asks_for_and_names_what_is_missing() {
     }
 }
 
-#[test]
-fn a_talker_of_frames_is_refused_without_raw_sockets_only() {
-    let Some(place) = Place::new() else { return };
-    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+/// Two ends of a cable, `a0` and `sa`, and a plan of the network in the folder.
+fn planned(place: &Place) -> Option<(Namespace, Namespace)> {
+    let (here, far) = (namespace()?, namespace()?);
     here.join("a0", &far, "sa").unwrap();
     let file = |name: &str| place.0.path().join(name).display().to_string();
     fs::write(file("network.toml"), NETWORK).unwrap();
@@ -125,6 +140,13 @@ fn a_talker_of_frames_is_refused_without_raw_sockets_only() {
     let planned = ontick(&plan).current_dir(&place.0).output().unwrap();
     assert!(planned.status.success(), "{}", stderr(&planned));
     fs::set_permissions(file("plan.json"), fs::Permissions::from_mode(0o644)).unwrap();
+    Some((here, far))
+}
+
+#[test]
+fn a_talker_of_frames_is_refused_without_raw_sockets_only() {
+    let Some(place) = Place::new() else { return };
+    let Some((here, _far)) = planned(&place) else { return };
     let words = ["network", "talk", "network.toml", "plan.json", "--station", "a", "--interface", "a0", "--count", "5"];
     let talk = |capabilities: &[&str]| here.within(|| place.command(capabilities, &words).output()).unwrap().unwrap();
     let row = Row::of("network talk");
@@ -202,9 +224,9 @@ fn has_settled(pid: u32, command: &str) {
         let mut found = Vec::new();
         wait_until(&format!("{command} to keep {keeps:?} in {list}"), || {
             found = threads(pid, list);
-            let fits = |(name, set): &(String, u64)| match name.as_str() {
-                // The thread that carries frames. Its bounding set is as that of the process where that was narrowed first.
-                "ontick-switch" if list != "CapBnd" => *set == own & rustix::thread::CapabilitySet::IPC_LOCK.bits(),
+            let fits = |(name, set): &(String, u64)| match TIMED_THREADS.contains(&name.as_str()) {
+                // Its bounding set is as that of the process where that was narrowed first.
+                true if list != "CapBnd" => *set == own & rustix::thread::CapabilitySet::IPC_LOCK.bits(),
                 _ => *set == own & kept,
             };
             !found.is_empty() && found.iter().all(fits)
@@ -230,6 +252,99 @@ fn a_long_running_command_keeps_what_the_page_says() {
         wait_until("a handler of SIGINT", || threads(child.0.id(), "SigCgt").iter().all(|(_, caught)| caught & 2 != 0));
         send(child.0.id(), Signal::INT);
         assert!(child.0.wait().unwrap().code().is_some(), "{row} was killed");
+    }
+}
+
+/// Runs a command until it has given up what its row does not keep; ends it by this signal.
+fn settles(row: &str, mut command: Command, timed: &[&str], signal: Signal) {
+    let mut child = Running(command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let pid = child.0.id();
+    let is_there = |name: &&str| threads(pid, "CapEff").iter().any(|(thread, _)| thread == name);
+    wait_until(&format!("threads {timed:?} of {row}"), || timed.iter().all(is_there));
+    has_settled(pid, row);
+    wait_until("a handler of SIGINT", || threads(pid, "SigCgt").iter().all(|(_, caught)| caught & 2 != 0));
+    send(pid, signal);
+    let ended = child.0.wait().unwrap();
+    assert_eq!(ended.code().is_none(), signal == Signal::KILL, "{row}: {ended}");
+}
+
+#[test]
+fn a_measurement_keeps_what_the_page_says() {
+    let _alone = alone_on_this_machine();
+    let Some(place) = Place::new() else { return };
+    let file = |name: &str| place.0.path().join(name).display().to_string();
+    let two = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    for (row, words, timed) in [
+        ("latency", &["latency", "timer", "--duration", "1h"][..], &["ontick-timed"][..]),
+        // A named mix starts with what is left; without the program it is refused.
+        ("latency", &["latency", "timer", "--duration", "1h", "--load", "cpu"], &["ontick-timed"]),
+        ("latency", &["latency", "wakeup", "--duration", "1h"], &["ontick-timed", "ontick-waker"]),
+        ("latency", &["latency", "edge", "--duration", "1h"], &["ontick-timed", "ontick-driver"]),
+        ("latency", &["latency", "response", "--duration", "1h"], &["ontick-timed", "ontick-scope"]),
+        ("latency", &["latency", "roundtrip", "--duration", "1h"], &["ontick-timed", "ontick-responde"]),
+        ("pulse", &["pulse", "--count", "100000000"], &["ontick-timed"]),
+        ("prove", &["prove", "--duration", "1h", "--load", "none", "--html", &file("report.html")], &["ontick-timed"]),
+    ] {
+        if timed.len() > 1 && !two || words.contains(&"cpu") && !has("stress-ng") {
+            continue;
+        }
+        settles(row, ontick(words), timed, Signal::INT);
+    }
+    let all = ontick(&["latency", "timer", "--duration", "1h", "--load", "cmd:sleep 3600"]).spawn().unwrap();
+    let all = Running(all);
+    wait_until("the timed thread", || threads(all.0.id(), "CapEff").iter().any(|(name, _)| name == "ontick-timed"));
+    let own = threads(std::process::id(), "CapPrm")[0].1;
+    assert_eq!(threads(all.0.id(), "CapPrm")[0].1, own, "a command as load has what it was started with");
+}
+
+#[test]
+fn a_link_keeps_what_the_page_says_at_both_ends() {
+    let _alone = alone_on_this_machine();
+    if Place::new().is_none() {
+        return;
+    }
+    let chip = format!("kept-{}", std::process::id());
+    let line = |n: u32| format!("sim:{chip}/{n}");
+    let (one, other) = (line(4), line(17));
+    settles("link", ontick(&["link", "recv", "--input", &other]), &["ontick-receiver"], Signal::INT);
+    settles("link", ontick(&["link", "send", "--output", &one]), &["ontick-sender"], Signal::INT);
+    let pty = ["link", "pty", "--output", &one, "--input", &other];
+    settles("link", ontick(&pty), &["ontick-sender", "ontick-receiver"], Signal::INT);
+    settles("gpio watch", ontick(&["gpio", "watch", &other]), &[], Signal::INT);
+    assert!(ontick(&["gpio", "remove", &format!("sim:{chip}")]).output().unwrap().status.success());
+}
+
+#[test]
+fn stations_keep_what_the_page_says() {
+    let _alone = alone_on_this_machine();
+    let Some(place) = Place::new() else { return };
+    let Some((here, far)) = planned(&place) else { return };
+    let at = |station: &str, interface: &str, verb: &str| {
+        let words = ["network", verb, "network.toml", "plan.json", "--station", station, "--interface", interface];
+        let mut command = ontick(&words);
+        command.current_dir(&place.0);
+        command
+    };
+    here.within(|| settles("network talk", at("a", "a0", "talk"), &["ontick-timed"], Signal::INT)).unwrap();
+    far.within(|| settles("network listen", at("b", "sa", "listen"), &[], Signal::INT)).unwrap();
+}
+
+/// Nobody but its guardian could put settings back: the command has no right left that some of them take.
+#[test]
+fn settings_are_put_back_for_a_proof_that_gave_its_rights_up_and_was_killed() {
+    let _alone = alone_on_this_machine();
+    let Some(place) = Place::new() else { return };
+    if !may_tune() {
+        return;
+    }
+    let before = settings();
+    let _as_before = Restored;
+    let html = place.0.path().join("report.html").display().to_string();
+    let tune = "--tune=stat-interval,timer-migration";
+    for signal in [Signal::INT, Signal::KILL] {
+        let words = ["prove", tune, "--duration", "1h", "--load", "none", "--html", &html];
+        settles("prove --tune", ontick(&words), &["ontick-timed"], signal);
+        wait_until("the settings as before", || settings() == before && !fs::exists("/var/lib/ontick").unwrap());
     }
 }
 

@@ -109,7 +109,7 @@ fn isolation_that_is_refused_changes_no_group() {
 
 const KNOBS: [&str; 2] = ["/proc/sys/vm/stat_interval", "/proc/sys/kernel/timer_migration"];
 
-fn settings() -> Vec<String> {
+pub fn settings() -> Vec<String> {
     KNOBS.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
 }
 

@@ -88,7 +88,7 @@ impl Detector<'_> {
                 let done = &done;
                 move || {
                     block_signals();
-                    let _ready = self.placement.take();
+                    let _ready = self.placement.take_and_settle();
                     let _ = ready.send(());
                     detect(see, self.job.method, done)
                 }
@@ -96,7 +96,7 @@ impl Detector<'_> {
             let _ = listening.recv();
             let driving = scope.spawn(|| {
                 block_signals();
-                let _ready = self.driver.take();
+                let _ready = self.driver.take_and_settle();
                 let driven = drive_dips(drive, width_ns, dips, |driven, now_ns| driven < least || now_ns < until_ns);
                 // What was notified meanwhile is still to be fetched.
                 sleep_for(PATIENCE_NS);

@@ -98,7 +98,7 @@ impl Drop for Driver {
 
 fn drive(mut line: Line, causes: &Causes, interval_ns: u64, placement: Placement) {
     block_signals();
-    let _ready = placement.take();
+    let _ready = placement.take_and_settle();
     let mut clock = Clock::new(ClockId::Monotonic);
     let (mut due_ns, mut number) = (clock.now_ns(), 0);
     while !causes.stop.load(Ordering::Acquire) {

@@ -152,6 +152,15 @@ impl Load {
         }
     }
 
+    /// Whether it takes whatever this process may do: the user's own command does, and the mixes do not.
+    pub fn needs_rights(&self) -> bool {
+        match self {
+            Load::None | Load::Mix(_) => false,
+            Load::Pings { .. } => true,
+            Load::Command(_) => *self != Load::source_004(),
+        }
+    }
+
     /// Name and command line, for the record.
     pub fn describe(&self) -> String {
         match self {
@@ -262,6 +271,13 @@ mod tests {
         for (text, word) in [("much", "choose one of"), ("cmd:", "no command"), ("cmd:a 'b", "not closed")] {
             assert!(text.parse::<Load>().unwrap_err().to_string().contains(word), "{text}");
         }
+    }
+
+    #[test]
+    fn only_what_the_user_wrote_and_pings_may_take_rights() {
+        let takes = |text: &str| text.parse::<Load>().unwrap().needs_rights();
+        assert_eq!(["none", "all", "cpu+net", "source-004"].map(takes), [false; 4]);
+        assert_eq!(["cmd:true", "ping", "source-004+ping"].map(takes), [true; 3]);
     }
 
     #[test]

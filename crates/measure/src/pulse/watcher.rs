@@ -72,7 +72,7 @@ impl Watcher {
                 let watched = match reported {
                     Detection::Edges => watch(line, producer, &shared),
                     Detection::Level => {
-                        let _ready = Placement { cpu: None, ..placement }.take();
+                        let _ready = Placement { cpu: None, ..placement }.take_and_settle();
                         poll(line, producer, &shared)
                     }
                 };

@@ -147,7 +147,7 @@ impl Scope {
             let shared = shared.clone();
             move || {
                 block_signals();
-                let _ready = placement.take();
+                let _ready = placement.take_and_settle();
                 let clock = Clock::new(ClockId::Monotonic);
                 let chance = Chance(clock.id().now_ns() | 1);
                 Bench { stimulus, scope, inverse, interval_ns, clock, chance, seen, shared, level: false, missed: 0 }

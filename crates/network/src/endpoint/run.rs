@@ -15,6 +15,7 @@ use ontick_rt::watchdog::Watchdog;
 use ontick_switch::user::CorePlacement;
 use ontick_switch::user::ending::step_down;
 use ontick_switch::user::rest::Rests;
+use ontick_undo::privilege::settle_timed_thread;
 
 use super::following::Following;
 use super::outlet::Outlet;
@@ -202,6 +203,7 @@ fn talk(job: Job, place: CorePlacement, time: StationTime, shown: Shown, stop: &
         false => None,
     };
     let rests = Rests::needed(place, held.policy());
+    settle_timed_thread();
     let Job { streams, payloads, outlets, base_ns, from_ns, until_ns, plan } = job;
     let talker = Talker::new(streams, outlets, time, base_ns, plan).resting(rests).starting(from_ns);
     let mut talker = talker.taking(payloads);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ontick_rt::thread::{Policy, Setup, block_signals};
 use ontick_rt::watchdog::Watchdog;
 use ontick_switch::user::ending::step_down;
+use ontick_undo::privilege::settle_timed_thread;
 
 use super::port::Port;
 use super::responder::{Responder, ResponderStats};
@@ -68,6 +69,7 @@ fn respond<P: Port>(port: P, place: ThreadPlacement, stop: &AtomicBool) -> io::R
         true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER)?),
         false => None,
     };
+    settle_timed_thread();
     // It waits for frames, and for no deadline of its own.
     let mut responder = Responder::new(port, Monotonic::new(Waiting::Block, 1), place.waiting);
     while !stop.load(Relaxed) {

@@ -38,6 +38,12 @@ impl Guardian {
         let _ = self.child.wait();
     }
 
+    /// Has it act now, as if this process had been killed; whether it said that all is done, by status 0.
+    pub fn act(mut self) -> bool {
+        self.child.stdin.take();
+        self.child.wait().is_ok_and(|status| status.success())
+    }
+
     /// Leaves it alone with a word of its own, which it acts upon whether this process goes on or not.
     pub fn leave(mut self, word: &str) {
         self.say(word);
@@ -118,6 +124,20 @@ mod tests {
         assert_eq!(left(&word), "42");
         drop(Guardian::start(&mut shell(&none)).unwrap());
         assert_eq!(left(&none), "");
+    }
+
+    #[test]
+    fn a_guardian_that_acts_now_says_how_it_went() {
+        let folder = tempfile::tempdir().unwrap();
+        let act = |name: &str, script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).arg(folder.path().join(name));
+            Guardian::start(&mut command).unwrap().act()
+        };
+        assert!(act("done", "printf .; cat > \"$0\""));
+        assert_eq!(std::fs::read(folder.path().join("done")).unwrap(), b"", "it heard the end, and no word");
+        assert!(!act("failed", "printf .; cat > \"$0\"; exit 1"));
+        assert!(!act("killed", "printf .; cat > \"$0\"; kill -KILL $$"));
     }
 
     #[test]

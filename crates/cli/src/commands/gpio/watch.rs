@@ -15,8 +15,7 @@ use serde::Serialize;
 use super::pace::GLANCE_NS;
 use super::{SetUp, render};
 use crate::failure::{Failure, Outcome};
-use crate::stop;
-use crate::terminal;
+use crate::{privileges, stop, terminal};
 
 /// Edges that wait to be printed; beyond that they wait where they come from, which counts those it drops.
 const WAITING: usize = 65_536;
@@ -74,6 +73,7 @@ impl Watch {
         let request = self.set_up.of(Request::input()).edges(self.edges);
         let lines: Result<Vec<Line>, _> = self.lines.iter().map(|name| Line::open(name, &request)).collect();
         let lines = lines?;
+        privileges::GPIO_WATCH.settle()?;
         let watched: Vec<_> = lines.iter().map(watched).collect();
         begin(&watched);
         let (tally, ended) = thread::scope(|scope| {

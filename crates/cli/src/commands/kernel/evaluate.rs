@@ -97,6 +97,7 @@ impl Evaluate {
             takes_ns: Timetable::of_series(methods.len(), limits, Some(self.interval), &self.load),
             samples: None,
             signal: None,
+            keeps: None,
         };
         let seen = Cell::new(None);
         let outcome = measuring::run(asked, &self.output, is_of_source, |observer| {

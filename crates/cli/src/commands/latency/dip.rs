@@ -14,6 +14,7 @@ use crate::commands::measuring::{self, Measurement};
 use crate::commands::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags, PlacementFlags};
+use crate::privileges;
 
 /// Search the shortest dip of an input that is still detected: it falls and rises again.
 ///
@@ -94,6 +95,8 @@ impl Dip {
             .flat_map(|load| self.method.0.iter().map(move |method| (load, method)))
             .map(|(load, method)| (load, job(method)))
             .collect();
+        let may_settle = !loads.iter().any(Load::needs_rights);
+        let keeps = may_settle.then(|| privileges::of_lines([&wiring.drive, &wiring.see]));
         let takes_ns = |load: &Load, job: &Job| Timetable::of_load(load) + job.takes_ns();
         let cases = all.iter().map(|(load, job)| Series::from(job.case(**load != Load::None))).collect();
         let asked = Measurement {
@@ -111,6 +114,7 @@ impl Dip {
             takes_ns: Some(all.iter().map(|(load, job)| takes_ns(load, job)).sum()),
             signal: None,
             samples: None,
+            keeps,
         };
         measuring::run(
             asked,

@@ -18,6 +18,7 @@ use ontick_record::{Measurement as Kind, Series};
 use super::measuring::Measurement;
 use crate::failure::{Failure, Outcome};
 use crate::flags::MeasuringFlags;
+use crate::privileges;
 
 /// Measure one kind of latency.
 #[derive(Subcommand)]
@@ -56,5 +57,10 @@ fn with_lines<'a>(
     series: impl IntoIterator<Item: Into<Series>>,
     lines: &[&Name],
 ) -> Measurement<'a> {
-    Measurement { simulated: ontick_gpio::simulation_note(lines), ..Measurement::asked(flags, kind, series) }
+    let asked = Measurement::asked(flags, kind, series);
+    Measurement {
+        simulated: ontick_gpio::simulation_note(lines),
+        keeps: asked.keeps.map(|more| more | privileges::of_lines(lines.iter().copied())),
+        ..asked
+    }
 }

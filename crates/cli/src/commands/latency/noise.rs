@@ -58,7 +58,9 @@ impl Noise {
         else {
             return Err(Failure::new("--hwlat looks at one CPU at a time: name it, as in --cpu 1"));
         };
-        let asked = Measurement::asked(&self.measuring, Kind::Noise, ["hwlat".to_string()]);
+        // The tracer is an instance of its own, in a file system that is mounted for it.
+        let asked =
+            Measurement { keeps: None, ..Measurement::asked(&self.measuring, Kind::Noise, ["hwlat".to_string()]) };
         measuring::run(
             asked,
             &self.measuring.output,

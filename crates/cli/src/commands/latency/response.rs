@@ -18,11 +18,11 @@ use ontick_record::instrument_check::Between;
 use super::mechanisms::{self, Mechanisms};
 use super::with_lines;
 use crate::commands::beside::{Beside, Instrument};
-use crate::commands::measuring;
+use crate::commands::measuring::{self, Measurement};
 use crate::commands::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
-use crate::{stop, terminal};
+use crate::{privileges, stop, terminal};
 use observed_by::ObservedBy;
 
 /// Measure the time from a change of an input to the answer on an output.
@@ -138,6 +138,7 @@ impl Response {
         let follower = Follower { input, output, inverse, on_exit, host };
         let limits = self.measuring.limits.limits();
         let asked = with_lines(&self.measuring, Kind::Response, [PRU.to_string()], &[]);
+        let asked = Measurement { keeps: None, ..asked };
         measuring::run(asked, &self.measuring.output, |_| true, |o| follower.measure(PRU, limits, o).map(|s| vec![s]))
     }
 
@@ -155,6 +156,7 @@ impl Response {
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
+        asked.keeps = asked.keeps.filter(|_| !self.is_of_kernel());
         asked.facts.extend(note);
         let each = |method: &Method, observer: &mut Observer| {
             latmon::measure(method.name(), &job(*method), placement, limits, observer)
@@ -176,6 +178,7 @@ impl Response {
         };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
+        asked.keeps = asked.keeps.filter(|_| !self.is_of_kernel() && instrument.is_none());
         asked.facts.extend(note);
         let (between, methods) = (Between::Response { inverse: self.inverse }, self.method.0.len());
         let beside =
@@ -218,6 +221,7 @@ impl Response {
             with_lines(&self.measuring, Kind::Response, table::series(kernel, irq_thread), &lines.each_ref());
         // It runs in the stressed blocks only.
         (asked.load, asked.takes_ns) = (&Load::None, plan.takes_ns());
+        asked.keeps = asked.keeps.filter(|_| !kernel);
         asked.facts.push(table::NOTE.into());
         if let Some(why) = no_kernel {
             asked.facts.extend([table::NOTE_OF_KERNEL.into(), why]);
@@ -236,6 +240,9 @@ impl Response {
         let (pair, placement) = (self.pair(), self.measuring.placement.placement());
         let _load = self.measuring.load().start()?;
         let stop = stop::on_signal()?;
+        if !self.is_of_kernel() {
+            privileges::MEASURING.settle_but(privileges::of_lines([&pair.input, &pair.output]))?;
+        }
         let mut look = |_: &Live| {};
         let mut observer = Observer::new(&stop, &mut look);
         let simulated =
@@ -251,6 +258,11 @@ impl Response {
         let refused: String = series.settings.refused.iter().map(|what| format!("warning: {what}\n")).collect();
         terminal::print(&format!("Answered {answers} changes. Nothing was measured here.\n{refused}"))?;
         Ok(Outcome::Met)
+    }
+
+    /// Whether the kernel module answers, which may have to be loaded first.
+    fn is_of_kernel(&self) -> bool {
+        self.method.0.iter().any(|method| matches!(method, Method::Kernel(_)))
     }
 
     fn pair(&self) -> Pair {

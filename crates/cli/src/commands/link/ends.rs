@@ -10,8 +10,7 @@ use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, Setup};
 
 use crate::failure::Failure;
-use crate::flags;
-use crate::terminal;
+use crate::{flags, privileges, terminal};
 
 /// What both ends must agree on.
 #[derive(Args, Debug, Clone)]
@@ -68,6 +67,11 @@ pub fn receiver(name: &Name, setting: Setting, method: Method, setup: Setup) -> 
     let line = Line::open(name, &method.request())?;
     let started = Receiver::start(line, setting, method, setup);
     started.map_err(|e| Failure::new(format!("cannot start the receiving thread: {e}")))
+}
+
+/// Gives up, for good, what neither lines nor threads of a link take. Call it before either is there.
+pub fn settle<'n>(lines: impl IntoIterator<Item = &'n Name>) -> Result<(), Failure> {
+    privileges::MEASURING.settle_but(privileges::of_lines(lines))
 }
 
 /// Pulses shorter than this are over before a notification wakes anybody, in ns.

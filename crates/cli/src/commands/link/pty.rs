@@ -51,6 +51,7 @@ impl Pty {
         placement.check()?;
         ends::may_poll(self.method, placement)?;
         let stop = stop::on_signal()?;
+        ends::settle([&self.output, &self.input])?;
         let mut own = Terminal::open()?;
         let path = own.path.clone();
         let _link = self.link.as_deref().map(|at| Link::lay(at, &path)).transpose()?;

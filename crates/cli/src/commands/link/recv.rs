@@ -50,6 +50,7 @@ impl Recv {
         placement.check()?;
         ends::may_poll(self.method, placement)?;
         let stop = stop::on_signal()?;
+        ends::settle([&self.input].into_iter().chain(&self.return_output))?;
         if self.widths {
             return pulses::print(&self.input, placement, self.timeout, &stop);
         }

@@ -44,6 +44,7 @@ impl Send {
         let placement = self.placement.placement();
         placement.check()?;
         let stop = stop::on_signal()?;
+        ends::settle([&self.output].into_iter().chain(&self.return_input))?;
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
         let mut sender = ends::sender(&self.output, setting, placement.setup())?;
         ends::report_refused(sender.refused());

@@ -68,6 +68,9 @@ impl Test {
         self.files.check()?;
         let bench = self.bench.bench()?;
         let stop = stop::on_signal()?;
+        if !self.load.as_ref().is_some_and(Load::needs_rights) {
+            ends::settle(bench.lines().into_iter().flatten())?;
+        }
         if self.table {
             return table::run(&bench, self.code.parity(), self.duration, self.json, &stop);
         }

@@ -63,6 +63,7 @@ impl Tune {
         search.setting(ALPHABETS[0], NOTIFIED_NS[0])?;
         let bench = self.bench.bench()?;
         let stop = stop::on_signal()?;
+        ends::settle(bench.lines().into_iter().flatten())?;
         let note = render::note(&bench.lines());
         let (mut tried, json) = (Vec::new(), self.json);
         if !json {

@@ -15,7 +15,7 @@ use super::planned::PlannedFlags;
 use super::station_flags::StationFlags;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
-use crate::{stop, terminal};
+use crate::{privileges, stop, terminal};
 
 /// How long it waits for frames before it looks around.
 const WAIT: Duration = Duration::from_millis(20);
@@ -71,6 +71,7 @@ impl Listen {
         let mut ways = ways.map_err(refused)?;
         let mut listener = Listener::new(streams.clone(), fingerprint(&network, &schedule));
         let stop = stop::on_signal()?;
+        privileges::LISTENING.settle()?;
         terminal::say(&format!(
             "ontick: listening for {} of station {} (Ctrl-C ends it)",
             if streams.len() == 1 { "1 stream".into() } else { format!("{} streams", streams.len()) },

@@ -8,7 +8,7 @@ use ontick_network::roundtrip::{DatagramPort, EthernetPort, Port, ResponderThrea
 
 use super::{RoundTrip, thread_placement};
 use crate::failure::{Failure, Outcome};
-use crate::{stop, terminal};
+use crate::{privileges, stop, terminal};
 
 /// How often it is looked whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -43,6 +43,8 @@ impl RoundTrip {
             _ => None,
         };
         let stop = stop::on_signal()?;
+        // The port is open; the thread that answers whoever asks is one of what is left.
+        privileges::FRAMES.settle()?;
         let thread = ResponderThread::start(port, thread_placement(placement, self.wait))?;
         terminal::print(&format!(
             "Answering requests at {at}, {} wait, until {}.\nThe other end: ontick latency roundtrip {to}\n",
