@@ -8,11 +8,13 @@ mod page;
 use clap::Command;
 use ontick_gpio::Name;
 use ontick_undo::privilege::{hand_down, keep_only, missing, names};
+use ontick_undo::system_calls::{self, Needed};
 use rustix::thread::CapabilitySet;
 
 pub use list::*;
 
 use crate::failure::Failure;
+use crate::terminal;
 
 /// What commands need of a machine's privileges.
 pub struct Privileges {
@@ -78,6 +80,14 @@ impl Privileges {
             clauses.push(format!("once set up it keeps {}", or_none(kept.capabilities)));
         }
         clauses.join("; ")
+    }
+}
+
+/// Has the kernel refuse, for good and to all threads, system calls that a command which serves others never needs. A kernel
+/// without such filters is no reason not to serve them.
+pub fn refuse_calls(needed: Needed) {
+    if let Err(error) = system_calls::refuse(needed) {
+        terminal::say(&format!("note: system calls are not filtered: {error}"));
     }
 }
 

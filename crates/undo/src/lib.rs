@@ -8,6 +8,7 @@ pub mod privilege;
 pub mod program;
 pub mod record_log;
 pub mod state_dir;
+pub mod system_calls;
 pub mod trust;
 
 pub use outcome::Undone;

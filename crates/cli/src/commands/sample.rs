@@ -16,6 +16,7 @@ use ontick_acquire::{Source, Trigger, source};
 use ontick_measure::session;
 use ontick_record::Measurement as Kind;
 use ontick_rt::wait::demand::NotCounted;
+use ontick_undo::system_calls::Needed;
 
 use self::acquiring::{Acquiring, Named, Resting};
 use self::chain::Chain;
@@ -87,6 +88,8 @@ impl Sample {
         let simulated = computed(&sources, &trigger);
         if !self.measuring.needs_more() {
             privileges::SAMPLE.settle()?;
+            // A load; and a Raspberry Pi's firmware is asked by a program whether the board is throttled.
+            privileges::refuse_calls(Needed { programs: true, bpf: true });
         }
         let (ring, chain) = Chain::start(&trigger, &sources, &sinks, placement.cpu)?;
         chain.addresses().for_each(|address| terminal::say(&format!("listening on {address}")));

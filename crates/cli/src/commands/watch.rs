@@ -13,6 +13,7 @@ use std::time::Duration;
 use clap::Args;
 use ontick_rt::cpus;
 use ontick_rt::thread::Policy;
+use ontick_undo::system_calls::Needed;
 use ontick_units::{CpuList, exact};
 use ontick_watch::block::Job;
 use ontick_watch::hours::Hours;
@@ -112,6 +113,8 @@ impl Watch {
         let socket = self.listen.as_ref().map(|listen| self.bind(listen)).transpose()?;
         if !self.explain {
             privileges::WATCH.settle()?;
+            // A Raspberry Pi's firmware is asked by a program whether the board is throttled.
+            privileges::refuse_calls(Needed { programs: true, bpf: false });
         }
         let stop = stop::on_signal()?;
         if let Some(ns) = self.duration {

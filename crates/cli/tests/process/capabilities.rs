@@ -236,6 +236,31 @@ fn has_settled(pid: u32, command: &str) {
     assert!(threads(pid, "NoNewPrivs").iter().all(|(_, set)| *set == 1));
 }
 
+/// Waits until the kernel filters the system calls of every thread of a process.
+fn is_filtered(pid: u32, command: &str) {
+    wait_until(&format!("{command} to have its system calls filtered"), || {
+        let modes = threads(pid, "Seccomp");
+        !modes.is_empty() && modes.iter().all(|(_, mode)| *mode == 2)
+    });
+}
+
+#[test]
+fn a_kernel_without_filters_is_no_reason_not_to_sample() {
+    let Some(_place) = Place::new().filter(|_| has("strace")) else { return };
+    let words = ["sample", "--source", "wave:ramp", "--count", "3", "--to", "-"];
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=seccomp", "-e", "inject=seccomp:error=ENOSYS"]);
+    let output = traced.arg(env!("CARGO_BIN_EXE_ontick")).args(words).output().unwrap();
+    let said = stderr(&output);
+    if said.contains("PTRACE") || said.contains("ptrace") {
+        return ontick_skip::skipped!("{said}");
+    }
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said.matches("note: system calls are not filtered: ").count(), 1, "{said}");
+    let samples = stdout(&output).lines().filter(|line| line.contains("\"number\"")).count();
+    assert_eq!(samples, 3, "{}", stdout(&output));
+}
+
 #[test]
 fn a_long_running_command_keeps_what_the_page_says() {
     let Some(place) = Place::new() else { return };
@@ -248,6 +273,7 @@ fn a_long_running_command_keeps_what_the_page_says() {
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = Running(command.spawn().unwrap());
         has_settled(child.0.id(), row);
+        is_filtered(child.0.id(), row);
         // It gives up rights before it is ready to be ended.
         wait_until("a handler of SIGINT", || threads(child.0.id(), "SigCgt").iter().all(|(_, caught)| caught & 2 != 0));
         send(child.0.id(), Signal::INT);
@@ -262,6 +288,9 @@ fn settles(row: &str, mut command: Command, timed: &[&str], signal: Signal) {
     let is_there = |name: &&str| threads(pid, "CapEff").iter().any(|(thread, _)| thread == name);
     wait_until(&format!("threads {timed:?} of {row}"), || timed.iter().all(is_there));
     has_settled(pid, row);
+    if row == "network listen" {
+        is_filtered(pid, row);
+    }
     wait_until("a handler of SIGINT", || threads(pid, "SigCgt").iter().all(|(_, caught)| caught & 2 != 0));
     send(pid, signal);
     let ended = child.0.wait().unwrap();
@@ -365,6 +394,7 @@ fn a_switch_keeps_what_the_page_says_and_reverts_with_it() {
             continue;
         }
         has_settled(child.0.id(), "switch run");
+        is_filtered(child.0.id(), "switch run");
         assert_ne!(bench.settings(), before, "{plane}");
         send(child.0.id(), Signal::INT);
         assert!(child.0.wait().unwrap().success(), "{plane}");

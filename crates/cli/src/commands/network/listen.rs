@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use ontick_network::endpoint::{EndpointError, Incoming, Listener, Planned, WayInError, WaysIn, fingerprint, incoming};
 use ontick_record::Run;
+use ontick_undo::system_calls::Needed;
 
 use self::heard::Heard;
 use super::planned::PlannedFlags;
@@ -72,6 +73,7 @@ impl Listen {
         let mut listener = Listener::new(streams.clone(), fingerprint(&network, &schedule));
         let stop = stop::on_signal()?;
         privileges::LISTENING.settle()?;
+        privileges::refuse_calls(Needed::default());
         terminal::say(&format!(
             "ontick: listening for {} of station {} (Ctrl-C ends it)",
             if streams.len() == 1 { "1 stream".into() } else { format!("{} streams", streams.len()) },

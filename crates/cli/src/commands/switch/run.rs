@@ -9,6 +9,7 @@ use ontick_switch::kernel::{self, Options, ReconcileEnd};
 use ontick_tsn::config;
 use ontick_tsn::model::{Plane, Switch};
 use ontick_undo::guardian::Guardian;
+use ontick_undo::system_calls::Needed;
 
 use super::daemon::Served;
 use super::guardian;
@@ -79,6 +80,8 @@ impl Run {
         }
         // The guardian has been started. The core, which reads the frames of whoever sends some, is a thread of what is left.
         privileges::SWITCH_RUN.settle()?;
+        // Ports that return are set up by programs (ip, tc), and with XDP.
+        privileges::refuse_calls(Needed { programs: true, bpf: true });
         let _synchronised = Synchronised::watch();
         let served: Vec<&Served> = standing.iter().map(|one| &one.served).collect();
         let kept = match served.as_slice() {
