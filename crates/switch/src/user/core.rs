@@ -61,6 +61,10 @@ const SELDOM: u64 = 1024;
 /// The data plane.
 pub struct Core<'c, P, T> {
     outlets: Vec<EgressPort<P>>,
+    /// All of them.
+    all: Ports,
+    /// Those for which frames wait. Few do in most turns: the others need no look.
+    waiting: Ports,
     rules: Rules,
     /// Of the addresses that no bridge forwards.
     forwarded: Reserved,
@@ -115,9 +119,13 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             let shaping = PortShaping::of(switch, &switch.ports[index]);
             EgressPort::new(at, &limits, max_sdu(switch, index), shaping)
         });
-        let outlets = outlets.collect();
+        let outlets: Vec<_> = outlets.collect();
+        let mut all = Ports::default();
+        (0..outlets.len()).for_each(|index| all.set(index, true));
         let mut core = Self {
             outlets,
+            all,
+            waiting: Ports::default(),
             rules: Rules::new(&switch.classes),
             forwarded: switch.forward_reserved,
             transparent_clock: switch.transparent_clock,
@@ -167,10 +175,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     /// Looks at every port once.
     #[inline]
     pub fn turn(&mut self) {
+        debug_assert!((0..self.outlets.len()).all(|of| self.waiting.contains(of) == (self.outlets[of].waiting != 0)));
         let now_ns = self.time.now_ns();
         self.look_for_stall(now_ns);
         let share = self.share();
-        for index in 0..self.outlets.len() {
+        for index in self.waiting {
             self.transmit(index, share);
         }
         if self.edge_within(TAKING_IN_NS, usize::MAX) {
@@ -197,8 +206,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
 
     /// Just before a gate opens: brings the frame that will go first close to the processor.
     fn prefetch(&mut self) {
-        for outlet in &mut self.outlets {
-            let Some(first) = outlet.opening() else { continue };
+        for index in self.waiting {
+            let Some(first) = self.outlets[index].opening() else { continue };
             let octets = &self.pool.get(first.slot)[..usize::from(first.octets)];
             std::hint::black_box(octets.iter().step_by(CACHE_LINE).fold(0, |sum, octet| sum ^ octet));
         }
@@ -212,7 +221,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
 
     /// Whether any frame waits.
     pub fn is_idle(&self) -> bool {
-        self.outlets.iter().all(|outlet| outlet.waiting == 0)
+        self.waiting.is_empty()
     }
 
     fn look_for_stall(&mut self, now_ns: u64) {
@@ -360,25 +369,30 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
 
     /// Puts the frame into the queues of these ports, but for the one that it came from.
     fn send_to(&mut self, ports: Ports, from: usize, frame: Classified) {
-        let others = (0..self.outlets.len()).filter(|to| *to != from && ports.contains(*to));
-        let Some(last) = others.clone().next_back() else {
+        let mut others = ports.among(self.all, from).into_iter();
+        let Some(mut to) = others.next() else {
             return self.counters.ports[from].filtered.add(1);
         };
-        // Each copy in a slot of its own; the frame itself goes last.
-        for to in others.filter(|to| *to != last) {
-            let original = self.spare;
-            let Some(copy) = self.pool.take() else {
-                self.counters.ports[to].queues[frame.queue].full.add(1);
-                continue;
-            };
-            self.pool.copy(original, copy, frame.octets);
-            self.spare = copy;
-            self.enqueue(to, frame);
-            // What was not taken is still there, or a new spare one is.
-            self.pool.give(self.spare);
-            self.spare = original;
+        // The frame itself goes last.
+        for next in others {
+            self.enqueue_copy(to, frame);
+            to = next;
         }
-        self.enqueue(last, frame);
+        self.enqueue(to, frame);
+    }
+
+    /// Puts a copy of the frame in the spare slot into its queue, in a slot of its own.
+    fn enqueue_copy(&mut self, to: usize, frame: Classified) {
+        let original = self.spare;
+        let Some(copy) = self.pool.take() else {
+            return self.counters.ports[to].queues[frame.queue].full.add(1);
+        };
+        self.pool.copy(original, copy, frame.octets);
+        self.spare = copy;
+        self.enqueue(to, frame);
+        // What was not taken is still there, or a new spare one is.
+        self.pool.give(self.spare);
+        self.spare = original;
     }
 
     /// Puts the frame in the spare slot into its queue, or drops it; afterwards the spare slot is free.
@@ -418,6 +432,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             unreachable!("there was room");
         }
         outlet.waiting |= 1 << queue;
+        self.waiting.set(to, true);
         counters.queued.add(1);
         let waiting = outlet.queues[queue].len() as u64;
         counters.waiting.set(waiting);
@@ -490,6 +505,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             }
         }
         outlet.take_first(queue);
+        self.waiting.set(index, outlet.waiting != 0);
         counters.waiting.set(outlet.queues[queue].len() as u64);
         self.pool.give(first.slot);
         self.look_for_stall(done_ns);
@@ -499,7 +515,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     #[inline]
     fn edge_within(&self, ns: u64, except: usize) -> bool {
         let now_ns = self.seen_ns;
-        self.outlets.iter().enumerate().any(|(index, outlet)| index != except && outlet.edge_within(now_ns, ns))
+        self.waiting.into_iter().any(|index| index != except && self.outlets[index].edge_within(now_ns, ns))
     }
 }
 

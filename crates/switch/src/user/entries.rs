@@ -17,15 +17,73 @@ impl Ports {
     pub fn contains(&self, port: usize) -> bool {
         self.0.get(port / 64).is_some_and(|word| word >> (port % 64) & 1 != 0)
     }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; 4]
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Has a port among them, or not. Ports beyond 256 are never.
+    #[inline]
+    pub fn set(&mut self, port: usize, is_one: bool) {
+        if let Some(word) = self.0.get_mut(port / 64) {
+            let bit = 1 << (port % 64);
+            *word = if is_one { *word | bit } else { *word & !bit };
+        }
+    }
+
+    /// Those that are among others, too, without this one.
+    #[inline]
+    pub fn among(self, others: Self, except: usize) -> Self {
+        let mut common = Self(std::array::from_fn(|word| self.0[word] & others.0[word]));
+        common.set(except, false);
+        common
+    }
+}
+
+/// The ports of a set that are still to come.
+#[derive(Debug, Clone, Copy)]
+pub struct Ascending(Ports);
+
+impl Iterator for Ascending {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        for (word, begin) in self.0.0.iter_mut().zip((0..).step_by(64)) {
+            if *word != 0 {
+                let port = begin + word.trailing_zeros() as usize;
+                *word &= *word - 1;
+                return Some(port);
+            }
+        }
+        None
+    }
+}
+
+/// In ascending order.
+impl IntoIterator for Ports {
+    type Item = usize;
+    type IntoIter = Ascending;
+
+    #[inline]
+    fn into_iter(self) -> Ascending {
+        Ascending(self)
+    }
 }
 
 impl<'a> FromIterator<&'a usize> for Ports {
     fn from_iter<I: IntoIterator<Item = &'a usize>>(ports: I) -> Self {
         let mut set = Self::default();
         for port in ports {
-            if let Some(word) = set.0.get_mut(port / 64) {
-                *word |= 1 << (port % 64);
-            }
+            set.set(*port, true);
         }
         set
     }
@@ -54,7 +112,7 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::{BTreeSet, HashMap};
 
     use proptest::prelude::*;
 
@@ -74,6 +132,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_set_of_ports_has_what_a_plain_set_has(
+            all in prop::collection::vec((0usize..300, any::<bool>()), 0..80),
+            others in prop::collection::btree_set(0usize..256, 0..200),
+            except in 0usize..300,
+        ) {
+            let (mut ports, mut model) = (Ports::default(), BTreeSet::new());
+            for (port, is_one) in all {
+                ports.set(port, is_one);
+                if is_one && port < 256 {
+                    model.insert(port);
+                } else {
+                    model.remove(&port);
+                }
+                prop_assert_eq!((ports.len(), ports.is_empty()), (model.len(), model.is_empty()));
+            }
+            prop_assert!((0..300).all(|port| ports.contains(port) == model.contains(&port)));
+            prop_assert_eq!(ports.into_iter().collect::<Vec<_>>(), model.iter().copied().collect::<Vec<_>>());
+            let common = model.intersection(&others).copied().filter(|port| *port != except).collect::<Vec<_>>();
+            prop_assert_eq!(ports.among(others.iter().collect(), except).into_iter().collect::<Vec<_>>(), common);
+        }
+
         #[test]
         fn it_finds_what_a_map_finds(
             all in prop::collection::vec((0u16..60, prop::option::of(0u16..4), 0usize..256), 0..80),

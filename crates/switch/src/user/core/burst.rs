@@ -83,7 +83,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     #[inline]
     pub(super) fn share(&self) -> Share {
         let ports = match self.bursts {
-            true => self.outlets.iter().filter(|outlet| outlet.waiting != 0).count().max(1),
+            true => self.waiting.len().max(1),
             false => MAX_BURST,
         };
         Share { frames: MAX_BURST / ports, wait_ns: WAIT_NS / ports as u64 }
@@ -124,6 +124,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             counters[*queue].waiting.set(outlet.queues[*queue].len() as u64);
             self.pool.give(waiting.slot);
         }
+        self.waiting.set(index, outlet.waiting != 0);
         if taken == count {
             self.in_burst.follow(took_ns / count as u64);
         } else {

@@ -14,9 +14,6 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     pub fn due_ns(&mut self) -> u64 {
         let (now_ns, handing_over_ns) = (self.seen_ns, self.handing_over.ns());
         let due = |outlet: &mut super::EgressPort<P>| {
-            if outlet.waiting == 0 {
-                return NEVER;
-            }
             let early_ns = handing_over_ns + EARLY_NS;
             if outlet.free_ns > now_ns + early_ns {
                 return outlet.free_ns - early_ns;
@@ -28,6 +25,6 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 None => outlet.moves_ns(now_ns),
             }
         };
-        self.outlets.iter_mut().map(due).min().unwrap_or(NEVER)
+        self.waiting.into_iter().map(|index| due(&mut self.outlets[index])).min().unwrap_or(NEVER)
     }
 }

@@ -58,7 +58,8 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     /// Frames for which handing over has become too slow, or whose list of gates has changed, would wait for ever.
     fn drop_stuck(&mut self) {
         let handing_over_ns = self.handing_over.ns();
-        for (outlet, counters) in self.outlets.iter_mut().zip(&self.counters.ports) {
+        for index in self.waiting {
+            let (outlet, counters) = (&mut self.outlets[index], &self.counters.ports[index]);
             for (queue, counters) in counters.queues.iter().enumerate() {
                 while let Some(first) = outlet.queues[queue].first() {
                     if outlet.has_window(queue, usize::from(first.octets), handing_over_ns) {
@@ -71,6 +72,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                     counters.no_window_waited.add(1);
                 }
             }
+            self.waiting.set(index, outlet.waiting != 0);
         }
     }
 
@@ -158,5 +160,6 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             self.counters.ports[index].queues[queue].waiting.set(0);
         }
         outlet.waiting = 0;
+        self.waiting.set(index, false);
     }
 }
