@@ -7,16 +7,25 @@ pub(super) const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct Turns {
     /// The leaves are the last half; each inner place has the earlier of the two below it.
-    tree: Vec<(u64, u32)>,
+    tree: Vec<Turn>,
     leaves: usize,
+}
+
+/// A time above, whose it is below: one number, which is compared without a branch. Which of two nodes is next cannot be
+/// guessed.
+type Turn = u128;
+
+#[inline]
+fn turn(at_ns: u64, node: usize) -> Turn {
+    u128::from(at_ns) << 64 | node as u128
 }
 
 impl Turns {
     pub fn new(nodes: usize) -> Self {
         let leaves = nodes.next_power_of_two().max(1);
-        let mut turns = Self { tree: vec![(NEVER, 0); 2 * leaves], leaves };
+        let mut turns = Self { tree: vec![turn(NEVER, 0); 2 * leaves], leaves };
         for node in 0..leaves {
-            turns.tree[leaves + node] = (NEVER, node as u32);
+            turns.tree[leaves + node] = turn(NEVER, node);
         }
         for place in (1..leaves).rev() {
             turns.tree[place] = turns.tree[2 * place].min(turns.tree[2 * place + 1]);
@@ -27,30 +36,24 @@ impl Turns {
     /// The earliest time, and whose it is; of several, the node that was named first.
     #[inline]
     pub fn next(&self) -> (u64, usize) {
-        let (at_ns, node) = self.tree[1];
-        (at_ns, node as usize)
+        ((self.tree[1] >> 64) as u64, self.tree[1] as usize)
     }
 
     #[inline]
     pub fn of(&self, node: usize) -> u64 {
-        self.tree[self.leaves + node].0
+        (self.tree[self.leaves + node] >> 64) as u64
     }
 
     /// This is a node's next time.
     #[inline]
     pub fn set(&mut self, node: usize, at_ns: u64) {
         let mut place = self.leaves + node;
-        if self.tree[place].0 == at_ns {
-            return;
-        }
-        self.tree[place].0 = at_ns;
+        let mut earliest = turn(at_ns, node);
+        self.tree[place] = earliest;
         while place > 1 {
+            earliest = earliest.min(self.tree[place ^ 1]);
             place /= 2;
-            let earlier = self.tree[2 * place].min(self.tree[2 * place + 1]);
-            if self.tree[place] == earlier {
-                return;
-            }
-            self.tree[place] = earlier;
+            self.tree[place] = earliest;
         }
     }
 
