@@ -8,6 +8,7 @@
 
 mod clock;
 mod link;
+mod listening;
 mod node;
 mod setup;
 mod station;

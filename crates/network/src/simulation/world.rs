@@ -10,12 +10,12 @@ use ontick_tsn::schedule;
 use ontick_tsn::validate::Schedule;
 
 use super::clock::SYNC_NS;
+use super::listening::Listening;
 use super::setup::{self, Actor, BASE_NS, Parts, Running};
 use super::turns::{NEVER, Turns};
 use super::{Options, Outcome, SimulationError};
-use crate::arrivals::{Arrivals, Arrived, Expected, LastHop};
+use crate::arrivals::{Expected, LastHop};
 use crate::fault::Resolved;
-use crate::frame;
 use crate::switches::{dropped, models, out_of, user_form};
 
 /// A core does what it does now and then after so many turns.
@@ -89,11 +89,7 @@ pub fn simulate(
         Some(LastHop { window_ns: (hop.begin_ns, hop.end_ns), delivered_ns: hop.delivered_ns })
     };
     let expected = Expected::all(network, &planned);
-    let arrivals: Vec<Arrivals> =
-        expected.into_iter().map(|of| Arrivals::new(Expected { window_ns: None, ..of })).collect();
-    let mut first = vec![0; network.streams.len() + 1];
-    arrivals.iter().for_each(|of| first[of.expected().stream + 1] += 1);
-    (1..first.len()).for_each(|stream| first[stream] += first[stream - 1]);
+    let expected = expected.into_iter().map(|of| Expected { window_ns: None, ..of }).collect();
     let longest_ns = network.streams.iter().map(|stream| stream.period_ns).max().unwrap_or(0);
     let mut world = World {
         network,
@@ -101,8 +97,8 @@ pub fn simulate(
         next_sync_ns: parts.start_ns,
         parts,
         actors,
-        arrivals,
-        first,
+        far_ends: network.links.iter().map(|link| (link.to, network.nodes[link.to].kind)).collect(),
+        listening: Listening::new(network, expected),
         changes,
         apart_ns: 0,
         drains_ns: 2 * longest_ns + PATIENCE_NS,
@@ -119,9 +115,9 @@ struct World<'c> {
     parts: Parts,
     actors: Vec<Actor<'c>>,
     turns: Turns,
-    arrivals: Vec<Arrivals>,
-    /// Where each stream's listeners begin in `arrivals`.
-    first: Vec<usize>,
+    /// Where each link leads.
+    far_ends: Vec<(NodeId, Kind)>,
+    listening: Listening,
     /// The latest first.
     changes: Vec<(u64, Change)>,
     next_sync_ns: u64,
@@ -194,36 +190,22 @@ impl World<'_> {
     }
 
     /// Frames that left go to where they arrive. A station takes them in when they come, whatever it does.
+    #[inline]
     fn deliver(&mut self) {
-        let outgoing = self.parts.outgoing.clone();
-        let mut outgoing = outgoing.borrow_mut();
-        for (link, arrives_ns) in outgoing.drain(..) {
-            let to = self.network.links[link].to;
-            match &self.actors[to] {
-                Actor::Switch(_) => self.turns.sooner(to, arrives_ns),
-                Actor::Station(_) => {
-                    let clock = self.parts.nodes[to].clock.get();
+        let mut outgoing = self.parts.outgoing.borrow_mut();
+        for &(link, arrives_ns) in outgoing.iter() {
+            match self.far_ends[link] {
+                (switch, Kind::Switch) => self.turns.sooner(switch, arrives_ns),
+                (station, Kind::Station) => {
+                    let clock = self.parts.nodes[station].clock.get();
                     let mut link = self.parts.links[link].borrow_mut();
                     while let Some(flight) = link.take() {
-                        let Some(numbered) = frame::read(&flight.head) else { continue };
-                        let stream = numbered.stream as usize;
-                        if numbered.stream == frame::BEST_EFFORT || stream + 1 >= self.first.len() {
-                            continue;
-                        }
-                        let of = &mut self.arrivals[self.first[stream]..self.first[stream + 1]];
-                        if let Some(of) = of.iter_mut().find(|of| of.expected().listener == to) {
-                            let message = u64::from(numbered.message);
-                            of.arrived(Arrived {
-                                message,
-                                part: numbered.part,
-                                at_ns: clock.local_ns(flight.arrives_ns),
-                                period_ns: BASE_NS + message * self.network.streams[stream].period_ns,
-                            });
-                        }
+                        self.listening.arrived(station, &flight, clock.local_ns(flight.arrives_ns));
                     }
                 }
             }
         }
+        outgoing.clear();
     }
 
     /// A node's next time, after something about it changed.
@@ -320,7 +302,7 @@ impl World<'_> {
         let sum =
             |of: fn(&super::link::Link) -> u64| self.parts.links.iter().map(|link| of(&link.borrow())).sum::<u64>();
         Outcome {
-            delivered: self.arrivals.iter().map(|of| of.delivered(sent[of.expected().stream])).collect(),
+            delivered: self.listening.arrivals().iter().map(|of| of.delivered(sent[of.expected().stream])).collect(),
             frames,
             hops: sum(|link| link.frames),
             best_effort,
