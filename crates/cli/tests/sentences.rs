@@ -85,7 +85,7 @@ fn sources(crates: &Path) -> Vec<PathBuf> {
             let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
             match path.is_dir() {
                 true if name != "tests" => folders.push(path),
-                false if path.extension().is_some_and(|e| e == "rs") && name != "tests" => found.push(path),
+                false if path.extension().is_some_and(|e| e == "rs") && !is_of_tests(&name) => found.push(path),
                 _ => {}
             }
         }
@@ -93,6 +93,10 @@ fn sources(crates: &Path) -> Vec<PathBuf> {
     assert!(found.len() > 200, "{}", found.len());
     found.sort();
     found
+}
+
+fn is_of_tests(file: &str) -> bool {
+    file == "tests" || file.ends_with("_test")
 }
 
 /// Whether it says `ontick COMMAND`, or `--option` among other words.
