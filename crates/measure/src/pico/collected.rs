@@ -32,7 +32,7 @@ impl Collected {
         match *message {
             Message::Edges(edges) => edges.for_each(|edge| self.add(edge)),
             Message::Lost(lost) if self.lines.iter().any(|line| line / LINES_OF_BANK == lost.bank) => self.lose(lost),
-            Message::Status { until, .. } => self.until = until,
+            Message::Status { until, .. } => self.until = self.until.max(until),
             _ => {}
         }
     }
@@ -119,6 +119,17 @@ mod tests {
         let recorded = collected.finish(vec!["GP2".into()]);
         let at_ns: Vec<u64> = recorded.edges[0].iter().map(|edge| edge.at_ns).collect();
         assert_eq!((at_ns, recorded.ends_ns), (vec![800, 1_600, 2_000, 2_400, 3_200], 3_200));
+    }
+
+    #[test]
+    fn it_ends_with_the_latest_that_was_heard_of() {
+        let mut collected = Collected::new(&[2]);
+        let status = |until| Message::Status { until, sent: 0, lost: 0, gaps: 0 };
+        collected.take(&Message::read(&frame_of(&[100, 200])).unwrap());
+        collected.take(&status(50));
+        assert_eq!(collected.until, 200);
+        collected.take(&status(300));
+        assert_eq!(collected.finish(vec!["GP2".into()]).ends_ns, 2_400);
     }
 
     #[test]

@@ -103,9 +103,11 @@ impl Functions {
 
     /// The function that is at this place of the file, in which the program's code is loaded from it.
     pub fn at_offset(&self, offset: u64) -> Option<String> {
-        let inside = |segment: &&Segment| offset.wrapping_sub(segment.offset) < segment.size;
-        let segment = self.segments.iter().find(inside)?;
-        self.at(segment.address.wrapping_add(offset - segment.offset))
+        let inside = |segment: &Segment| {
+            let within = offset.checked_sub(segment.offset).filter(|within| *within < segment.size)?;
+            Some(segment.address.wrapping_add(within))
+        };
+        self.at(self.segments.iter().find_map(inside)?)
     }
 
     fn at(&self, address: u64) -> Option<String> {
@@ -276,6 +278,14 @@ mod tests {
         bytes[60..62].fill(0);
         let read = Functions::read(&bytes.as_slice()).unwrap();
         assert!(read.is_empty() && !read.segments.is_empty());
+    }
+
+    /// A damaged file may have a segment that is as large as can be.
+    #[test]
+    fn what_comes_before_a_segment_is_in_no_function() {
+        let segment = Segment { offset: 100, address: 0, size: u64::MAX };
+        let functions = Functions { segments: vec![segment], ..Functions::default() };
+        assert_eq!(functions.at_offset(99), None);
     }
 
     proptest! {
