@@ -7,6 +7,7 @@ pub mod instruction;
 pub mod map;
 mod pages;
 mod program;
+mod records;
 pub mod ring;
 mod sys;
 pub mod tracepoint;

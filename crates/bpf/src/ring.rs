@@ -3,16 +3,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize};
 
 use crate::map;
 use crate::pages::{Pages, page_size};
+use crate::records;
 
 const RINGBUF: u32 = 27;
-/// What a record begins with: its length, with two bits that say what became of it, and a word for the kernel.
-const HEADER: usize = 8;
-const BUSY: u32 = 1 << 31;
-const DISCARDED: u32 = 1 << 30;
 
 /// The kernel writes, this process reads.
 #[derive(Debug)]
@@ -44,25 +41,16 @@ impl Ring {
 
     /// What was written since, record by record, up to one that is being written.
     pub fn take(&mut self, mut found: impl FnMut(&[u8])) {
-        let mut at = position(&self.read).load(Ordering::Relaxed);
-        let head = position(&self.written).load(Ordering::Acquire);
-        while at != head {
-            let begin = self.page + (at & (self.size - 1));
+        let (page, base) = (self.page, self.written.base());
+        let header = |at: usize| {
             // SAFETY: records begin at multiples of 8 within the pages, and their first word is written atomically.
-            let header = unsafe { AtomicU32::from_ptr(self.written.base().add(begin).cast()) };
-            let header = header.load(Ordering::Acquire);
-            if header & BUSY != 0 {
-                return;
-            }
-            let length = ((header & !DISCARDED) as usize).min(self.size - HEADER);
-            if header & DISCARDED == 0 {
-                // SAFETY: within the pages, as these have the records twice; the kernel does not write what was not
-                // read.
-                found(unsafe { std::slice::from_raw_parts(self.written.base().add(begin + HEADER), length) });
-            }
-            at = at.wrapping_add((HEADER + length).next_multiple_of(8));
-            position(&self.read).store(at, Ordering::Release);
-        }
+            unsafe { AtomicU32::from_ptr(base.add(page + at).cast()) }
+        };
+        let record = |at: usize, length: usize| {
+            // SAFETY: within the pages, as these have the records twice; the kernel does not write what was not read.
+            found(unsafe { std::slice::from_raw_parts(base.add(page + at), length) });
+        };
+        records::take(position(&self.read), position(&self.written), self.size, header, record);
     }
 }
 

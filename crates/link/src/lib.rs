@@ -27,6 +27,7 @@ pub mod receiver;
 pub mod repeat;
 mod scale;
 pub mod sender;
+mod sent;
 pub mod setting;
 pub mod stream;
 pub mod transfer;

@@ -15,6 +15,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Frame;
 use crate::guard::Guard;
+use crate::sent::Sent;
 use crate::setting::{SLEPT_NS, Setting, WAKE_NS};
 use crate::wave::Wave;
 
@@ -39,13 +40,11 @@ struct Shared {
     stop: AtomicBool,
     gone: OnceLock<Gone>,
     waiter: OnceLock<Thread>,
-    sent: AtomicU64,
+    sent: Sent,
     held_up_ns: AtomicU64,
     /// Symbols, and blocks, that were sent again.
     cancelled: AtomicU64,
     again: AtomicU64,
-    /// When the last edge of the last frame was made, in ns.
-    ended_ns: AtomicU64,
 }
 
 impl Sender {
@@ -92,7 +91,7 @@ impl Sender {
 
     /// Frames that have not left yet.
     pub fn waiting(&self) -> u64 {
-        self.queued - self.shared.sent.load(Ordering::Acquire)
+        self.queued - self.shared.sent.frames()
     }
 
     /// Waits until no more than so many frames have not left yet, or until `stop` is set.
@@ -105,13 +104,13 @@ impl Sender {
 
     /// Waits until everything was sent; the time of the last edge, in ns, or `None` if `stop` was set first.
     pub fn flush(&mut self, stop: &AtomicBool) -> Result<Option<u64>, Gone> {
-        while self.shared.sent.load(Ordering::Acquire) < self.queued {
+        while self.shared.sent.frames() < self.queued {
             self.wait(stop)?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
         }
-        Ok(Some(self.shared.ended_ns.load(Ordering::Relaxed)))
+        Ok(Some(self.shared.sent.ended_ns()))
     }
 
     /// The longest that the thread was held up at an edge, in ns.
@@ -212,8 +211,7 @@ impl<'a> Driver<'a> {
                 let _ = self.shared.gone.set(gone);
                 return;
             }
-            self.shared.ended_ns.store(self.edge_ns, Ordering::Relaxed);
-            self.shared.sent.fetch_add(1, Ordering::Release);
+            self.shared.sent.add(self.edge_ns);
             self.shared.waiter.get().inspect(|waiter| waiter.unpark());
             drop(wave);
             self.clock.id().sleep_until(next_ns(self.setting, began_ns, self.edge_ns));
@@ -331,8 +329,7 @@ impl Outgoing {
 
     /// Its last edge is made, so long after now.
     pub fn left(&self, later_ns: u64) {
-        self.shared.ended_ns.store(ClockId::Monotonic.now_ns() + later_ns, Ordering::Relaxed);
-        self.shared.sent.fetch_add(1, Ordering::Release);
+        self.shared.sent.add(ClockId::Monotonic.now_ns() + later_ns);
         self.shared.waiter.get().inspect(|waiter| waiter.unpark());
     }
 }

@@ -16,13 +16,17 @@ pub struct IntervalLog {
 }
 
 impl Default for IntervalLog {
-    /// The memory is written to here, so that the timed thread finds it there.
     fn default() -> Self {
-        Self { kept: (0..MOST).map(|_| Default::default()).collect(), added: AtomicUsize::new(0) }
+        Self::with_room(MOST)
     }
 }
 
 impl IntervalLog {
+    /// For so many. The memory is written to here, so that the timed thread finds it there.
+    pub fn with_room(most: usize) -> Self {
+        Self { kept: (0..most).map(|_| Default::default()).collect(), added: AtomicUsize::new(0) }
+    }
+
     /// Keeps another one.
     #[inline]
     pub fn add(&self, interval: Interval) {
@@ -36,7 +40,7 @@ impl IntervalLog {
 
     /// Those that were kept.
     pub fn intervals(&self) -> Vec<Interval> {
-        let kept = self.added.load(Acquire).min(MOST);
+        let kept = self.added.load(Acquire).min(self.kept.len());
         let interval = |(from, ns): &(AtomicU64, AtomicU64)| {
             let from = from.load(Relaxed);
             Interval { from_ns: from >> 1, ns: ns.load(Relaxed), rising: from & 1 == 1 }
@@ -46,7 +50,7 @@ impl IntervalLog {
 
     /// How many came when no more could be kept.
     pub fn left_out(&self) -> usize {
-        self.added.load(Acquire).saturating_sub(MOST)
+        self.added.load(Acquire).saturating_sub(self.kept.len())
     }
 }
 

@@ -1,8 +1,10 @@
 //! `latency wakeup`: from one thread's call to another thread's running, across two CPUs.
 
+mod calls;
+
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
@@ -20,6 +22,7 @@ use crate::named_method::named_method;
 use crate::probe::{Probe, Sample};
 use crate::session::{self, Member, run_together};
 use crate::{Error, Limits, Observer, Placement, series};
+use calls::Calls;
 
 /// What one thread wakes the other with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,10 +138,7 @@ fn check(interval_ns: u64) -> Result<(), Error> {
 /// What both threads share.
 struct Shared {
     bell: Bell,
-    /// When the waker called, in ns; 0: the wake-up was taken.
-    called_ns: AtomicU64,
-    /// Calls left out since the last wake-up because that was still to come.
-    left_out: AtomicU64,
+    calls: Calls,
     stop: AtomicBool,
 }
 
@@ -210,12 +210,8 @@ struct Wakeup {
 
 impl Wakeup {
     fn start(method: Method, interval_ns: u64, placement: Placement) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            bell: Bell::new(method)?,
-            called_ns: AtomicU64::new(0),
-            left_out: AtomicU64::new(0),
-            stop: AtomicBool::new(false),
-        });
+        let shared =
+            Arc::new(Shared { bell: Bell::new(method)?, calls: Calls::default(), stop: AtomicBool::new(false) });
         let waker = std::thread::Builder::new().name("ontick-waker".into()).spawn({
             let shared = shared.clone();
             move || wake(&shared, interval_ns, placement)
@@ -234,11 +230,8 @@ fn wake(shared: &Shared, interval_ns: u64, placement: Placement) {
     while !shared.stop.load(Ordering::Relaxed) {
         deadline_ns = next_call(deadline_ns, interval_ns, clock.now_ns());
         Sleep.until(&mut clock, deadline_ns);
-        if shared.called_ns.load(Ordering::Acquire) == 0 {
-            shared.called_ns.store(clock.now_ns(), Ordering::Release);
+        if shared.calls.call(|| clock.now_ns()) {
             shared.bell.ring();
-        } else {
-            shared.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -254,10 +247,7 @@ impl Probe for Wakeup {
     fn next(&mut self) -> Sample {
         self.shared.bell.wait();
         let now_ns = self.clock.now_ns();
-        let called_ns = self.shared.called_ns.load(Ordering::Acquire);
-        // The waker may call again only after this: until then it leaves the thread time to sleep.
-        self.shared.called_ns.store(0, Ordering::Release);
-        let missed = self.shared.left_out.swap(0, Ordering::Relaxed);
+        let (called_ns, missed) = self.shared.calls.answer();
         Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed, early: false, napped: false }
     }
 

@@ -28,6 +28,7 @@ pub mod gaps;
 mod online;
 pub mod phase;
 pub mod recorder;
+mod squares;
 mod sys;
 pub mod thread;
 pub mod timed_section;

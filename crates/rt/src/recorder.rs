@@ -4,10 +4,11 @@
 //! allocation, no system call. There is one [`Writer`]; the [`Reader`] may look at any moment.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU64, fence};
 
 use crate::buckets;
+use crate::squares::Squares;
 
 /// Seconds that the largest latency of each is kept before the reader must have taken it.
 const SECONDS: usize = 64;
@@ -79,53 +80,6 @@ pub fn channel(threshold_ns: u64) -> (Writer, Reader) {
     (writer, Reader { shared, ring: consumer, taken: 0 })
 }
 
-/// A sum of squares, of 128 bits in two halves: latencies of 1 ms at 1 kHz fill 64 in five hours.
-#[derive(Default)]
-struct Squares {
-    low: AtomicU64,
-    high: AtomicU64,
-    /// Odd while the high half changes.
-    turns: AtomicU64,
-}
-
-impl Squares {
-    #[inline]
-    fn add_square_of(&self, latency_ns: u64) {
-        let square = u128::from(latency_ns) * u128::from(latency_ns);
-        let low = self.low.load(Relaxed);
-        let (sum, overflown) = low.overflowing_add(square as u64);
-        let carry = (square >> 64) as u64 + u64::from(overflown);
-        if carry > 0 {
-            self.carry(sum, carry);
-        } else {
-            self.low.store(sum, Relaxed);
-        }
-    }
-
-    #[cold]
-    fn carry(&self, low: u64, carry: u64) {
-        let turn = self.turns.load(Relaxed);
-        self.turns.store(turn.wrapping_add(1), Relaxed);
-        fence(Release);
-        self.low.store(low, Relaxed);
-        self.high.store(self.high.load(Relaxed).wrapping_add(carry), Relaxed);
-        self.turns.store(turn.wrapping_add(2), Release);
-    }
-
-    /// Both halves of one moment. The writer changes the high one rarely, and is through with it at once.
-    fn read(&self) -> u128 {
-        loop {
-            let before = self.turns.load(Acquire);
-            let (low, high) = (self.low.load(Relaxed), self.high.load(Relaxed));
-            fence(Acquire);
-            if before % 2 == 0 && self.turns.load(Relaxed) == before {
-                return u128::from(high) << 64 | u128::from(low);
-            }
-            std::hint::spin_loop();
-        }
-    }
-}
-
 /// Adds without a locked instruction: there is only one writer.
 #[inline]
 fn add(cell: &AtomicU64, n: u64) -> u64 {
@@ -139,7 +93,6 @@ impl Writer {
     #[inline]
     pub fn record(&mut self, now_ns: u64, latency_ns: u64) {
         let s = &*self.shared;
-        add(&s.counts[buckets::index(latency_ns)], 1);
         add(&s.sum_ns, latency_ns);
         s.squares.add_square_of(latency_ns);
         if latency_ns < s.min_ns.load(Relaxed) {
@@ -148,6 +101,9 @@ impl Writer {
         if latency_ns > s.max_ns.load(Relaxed) {
             s.max_ns.store(latency_ns, Relaxed);
         }
+        let count = &s.counts[buckets::index(latency_ns)];
+        // Release: whoever sees the sample counted sees it in the figures above too.
+        count.store(count.load(Relaxed).wrapping_add(1), Release);
         if now_ns >= self.second_ends_ns {
             self.begin_second(now_ns);
         }
@@ -234,11 +190,11 @@ impl Snapshot {
 }
 
 impl Reader {
-    /// Everything recorded so far. The writer goes on meanwhile, so a sample may already be in one figure
-    /// and not yet in another.
+    /// Everything recorded so far. The writer goes on meanwhile: what is counted is in the sums and extremes too, and
+    /// these may have more already; the other figures are each of a moment of their own.
     pub fn snapshot(&self) -> Snapshot {
         let s = &*self.shared;
-        let counts: Vec<u64> = s.counts.iter().map(|count| count.load(Relaxed)).collect();
+        let counts: Vec<u64> = s.counts.iter().map(|count| count.load(Acquire)).collect();
         let any = counts.iter().any(|count| *count > 0);
         Snapshot {
             counts,

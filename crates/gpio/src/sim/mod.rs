@@ -10,11 +10,14 @@
 //! that follows another too closely, as interrupts on a Raspberry Pi do (source 002, finding 4).
 
 mod chip;
+mod futex;
 mod group;
+mod instant;
 mod level;
 mod owner;
 mod page;
 mod pin;
+mod setup;
 mod states;
 mod track;
 mod user;

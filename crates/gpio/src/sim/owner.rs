@@ -12,7 +12,10 @@ pub struct Owner(u64);
 impl Owner {
     /// This process.
     pub fn this() -> Self {
-        let pid = std::process::id();
+        Self::of(std::process::id())
+    }
+
+    pub(super) fn of(pid: u32) -> Self {
         Self(u64::from(pid) << 32 | u64::from(started(pid).unwrap_or(0)))
     }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::setup::Setup;
 use super::track::Track;
 
 /// Lines of a chip: as many as a Raspberry Pi's.
@@ -26,25 +27,6 @@ pub struct Chip {
     _reserved: [u64; 6],
     pub setup: [Setup; LINES as usize],
     pub tracks: [Track; LINES as usize],
-}
-
-/// How a line is set up.
-#[repr(C, align(64))]
-pub struct Setup {
-    /// Who has it as an output: see [`super::owner`]; 0: nobody.
-    pub owner: AtomicU64,
-    /// 1: it is an output, and stays one when its owner is gone.
-    pub driven: AtomicU32,
-    /// 1: it is high where nobody drives it.
-    pub pulled_up: AtomicU32,
-    /// The line at the other end of its wire, plus one; 0: no wire.
-    pub source: AtomicU32,
-    /// Of the wire: see [`super::Wire`].
-    pub delay_ns: AtomicU32,
-    pub jitter_ns: AtomicU32,
-    pub dead_time_ns: AtomicU32,
-    pub loss_ppm: AtomicU32,
-    _reserved: [u32; 5],
 }
 
 /// A chip's file in memory.

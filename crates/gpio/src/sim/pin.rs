@@ -6,7 +6,8 @@ use ontick_rt::clock::{Clock, ClockId};
 
 use super::chip;
 use super::owner::Owner;
-use super::page::{Page, Setup};
+use super::page::Page;
+use super::setup::Setup;
 use super::track::{Mark, Track, edges_between};
 use super::wire::Wire;
 use crate::{Bias, Direction, Edge, Edges, Error, Name, Request};
@@ -54,11 +55,11 @@ impl Pin {
                 claimed.map_err(|owner| Error::InUse { name: name.clone(), by: owner.to_string() })?;
                 pin.owns = true;
                 pin.write(value);
-                pin.setup().driven.store(1, Release);
+                pin.setup().drive();
             }
             // What a program left driven when it ended is taken over; what one drives now is listened to.
-            Direction::Input if Owner::load(&pin.setup().owner).is_none() => pin.let_go(),
-            Direction::Input | Direction::AsIs => {}
+            Direction::Input => pin.setup().let_go_if_left(),
+            Direction::AsIs => {}
         }
         pin.past = pin.begin();
         Ok(pin)
@@ -70,7 +71,7 @@ impl Pin {
 
     /// Drives the line no more.
     pub fn let_go(&mut self) {
-        self.setup().driven.store(0, Release);
+        self.setup().let_go();
     }
 
     #[inline]
@@ -103,7 +104,7 @@ impl Pin {
                 self.track().sleep(newest, deadline_ns - now_ns);
                 continue;
             }
-            self.skip(Track::forgotten(behind), wire);
+            self.skip(self.track().forgotten(behind), wire);
             // Forgotten meanwhile: the next turn of the loop skips it.
             let Some(mark) = self.track().edge(after(self.past.count)) else { continue };
             let now_ns = self.clock.now_ns();

@@ -1,7 +1,5 @@
 //! What the lines of a simulated chip are doing, without taking any.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::owner::Owner;
 use super::wire::{self, Wire};
 use super::{LINES, chip};
@@ -33,7 +31,7 @@ pub fn line_states(chip: &str) -> Result<Vec<LineState>, Error> {
         .map(|line| LineState {
             line,
             level: chip.level(line, now_ns),
-            driven: chip.setup[line as usize].driven.load(Relaxed) != 0,
+            driven: chip.setup[line as usize].is_driven(),
             owner: Owner::load(&chip.setup[line as usize].owner).map(|owner| owner.to_string()),
             wire: wire::of(chip, line),
             edges: chip.tracks[line as usize].newest().count(),

@@ -1,6 +1,8 @@
 //! One line's level and its last edges, in memory that several processes change at once.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use super::futex;
 
 /// Edges that are remembered: a reader that falls further behind loses the oldest.
 pub const REMEMBERED: usize = 4096;
@@ -68,16 +70,28 @@ pub fn edges_between(old: u32, new: u32) -> u32 {
 
 /// A line in shared memory. All zeros is a low line that never had an edge.
 #[repr(C, align(64))]
-pub struct Track {
+pub struct Track<const LENGTH: usize = REMEMBERED> {
     newest: AtomicU64,
     /// Threads that sleep until the next edge.
     sleepers: AtomicU32,
     _apart: [u8; 52],
     /// Every edge but the newest, by count.
-    past: [AtomicU64; REMEMBERED],
+    past: [AtomicU64; LENGTH],
 }
 
-impl Track {
+/// One that is in no chip.
+impl<const LENGTH: usize> Default for Track<LENGTH> {
+    fn default() -> Self {
+        Self {
+            newest: AtomicU64::new(0),
+            sleepers: AtomicU32::new(0),
+            _apart: [0; 52],
+            past: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+impl<const LENGTH: usize> Track<LENGTH> {
     /// The line as it is.
     #[inline]
     pub fn newest(&self) -> Mark {
@@ -92,8 +106,8 @@ impl Track {
     }
 
     /// How many of the next `behind` edges after `count` are remembered no more.
-    pub fn forgotten(behind: u32) -> u32 {
-        behind.saturating_sub(REMEMBERED as u32)
+    pub fn forgotten(&self, behind: u32) -> u32 {
+        behind.saturating_sub(LENGTH as u32)
     }
 
     /// Brings the line to `level`; `now_ns` is asked only if that is an edge. Returns whether it was one.
@@ -122,57 +136,29 @@ impl Track {
     }
 
     fn slot(&self, count: u32) -> &AtomicU64 {
-        &self.past[count as usize % REMEMBERED]
+        &self.past[count as usize % LENGTH]
     }
 
     /// Wakes who sleeps until an edge.
     #[inline]
     pub fn notify(&self) {
-        // Ordered after the edge, as the sleeper looks at the edge after it is counted here.
-        std::sync::atomic::fence(Ordering::SeqCst);
+        // Whoever sleeps counts itself before it looks at the edge, and this looks at the count after the edge: with both
+        // fences one of the two sees what the other did.
+        fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) > 0 {
-            self.wake();
+            futex::wake(&self.newest);
         }
-    }
-
-    #[cold]
-    fn wake(&self) {
-        let _ = rustix::thread::futex::wake(self.word(), rustix::thread::futex::Flags::empty(), i32::MAX as u32);
     }
 
     /// Sleeps until there is an edge after `seen`, or for `timeout_ns`, or until a signal.
     pub fn sleep(&self, seen: Mark, timeout_ns: u64) {
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         if self.newest() == seen {
-            let timeout = rustix::time::Timespec {
-                tv_sec: (timeout_ns / 1_000_000_000) as _,
-                tv_nsec: (timeout_ns % 1_000_000_000) as _,
-            };
-            let flags = rustix::thread::futex::Flags::empty();
-            let _ = rustix::thread::futex::wait(self.word(), flags, seen.0 as u32, Some(&timeout));
+            futex::wait(&self.newest, seen.0, timeout_ns);
         }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
-
-    /// The half of the newest edge's word that changes with every edge: the one with the count.
-    #[allow(unsafe_code)]
-    fn word(&self) -> &AtomicU32 {
-        let half = if cfg!(target_endian = "little") { 0 } else { 1 };
-        // SAFETY: within the eight bytes of `newest`, aligned to four; the kernel reads it, and nothing here
-        // accesses it at this width.
-        unsafe { &*(&raw const self.newest).cast::<AtomicU32>().add(half) }
-    }
-}
-
-/// One that is in no chip.
-#[cfg(test)]
-pub(super) fn new_track() -> Box<Track> {
-    Box::new(Track {
-        newest: AtomicU64::new(0),
-        sleepers: AtomicU32::new(0),
-        _apart: [0; 52],
-        past: std::array::from_fn(|_| AtomicU64::new(0)),
-    })
 }
 
 #[cfg(test)]
@@ -183,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_edge_is_level_count_and_time_at_once() {
-        let track = new_track();
+        let track = Box::<Track>::default();
         assert!(track.set(true, || 1_000));
         assert!(!track.set(true, || panic!("no edge, no time")));
         assert!(track.set(false, || 2_500));
@@ -204,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_forgotten_edge_is_not_taken_for_another() {
-        let track = new_track();
+        let track = Box::<Track>::default();
         for n in 0..(REMEMBERED as u64 * 3) {
             track.set(n % 2 == 0, || n);
         }
@@ -218,7 +204,7 @@ mod tests {
     /// What a writer that was held up files late must not overwrite what came since.
     #[test]
     fn a_late_writer_does_not_overwrite() {
-        let track = new_track();
+        let track = Box::<Track>::default();
         for n in 0..(REMEMBERED as u64 * 2 + 10) {
             track.set(n % 2 == 0, || n);
         }
@@ -230,7 +216,7 @@ mod tests {
 
     #[test]
     fn counts_wrap() {
-        let track = new_track();
+        let track = Box::<Track>::default();
         for n in 0..COUNT_MASK {
             track.set(n % 2 == 0, || n);
         }
@@ -245,7 +231,7 @@ mod tests {
     /// writers of both levels the count must be exactly the number of writes that said they made an edge.
     #[test]
     fn concurrent_writers_lose_and_invent_nothing() {
-        let (track, made, done) = (new_track(), AtomicUsize::new(0), AtomicBool::new(false));
+        let (track, made, done) = (Box::<Track>::default(), AtomicUsize::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let writers: Vec<_> = (0..4)
                 .map(|n| {
@@ -287,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_sleeper_is_woken_by_an_edge() {
-        let track = new_track();
+        let track = Box::<Track>::default();
         std::thread::scope(|scope| {
             let sleeper = scope.spawn(|| {
                 let seen = Mark(0);

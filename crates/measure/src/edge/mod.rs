@@ -1,5 +1,6 @@
 //! `latency edge`: from one thread's driving a line to another thread's knowing it, across two CPUs.
 
+mod causes;
 mod driver;
 mod observer;
 mod wiring;

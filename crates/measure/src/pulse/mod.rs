@@ -8,6 +8,7 @@ mod driven;
 mod driver;
 mod edges;
 mod ending;
+mod first;
 mod method;
 mod observer;
 mod pace;

@@ -4,46 +4,15 @@
 //! short; around the width that was wanted, then, a nanosecond is distinguished from the next.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use ontick_record::Histogram;
 use ontick_record::histogram::Bucket;
 use ontick_record::instrument_check::Interval;
 use ontick_rt::recorder::{self, Reader, Writer};
 
+use super::first::First;
 use crate::interval_log::IntervalLog;
 use crate::observe::histogram;
-
-/// Pulses that are kept one by one.
-const FIRST: usize = 32;
-
-/// The first pulses: when each rose, and how wide it was.
-#[derive(Default)]
-struct First {
-    pulses: [(AtomicU64, AtomicU64); FIRST],
-    kept: AtomicUsize,
-}
-
-impl First {
-    fn keep(&self, rose_ns: u64, width_ns: u64) {
-        let kept = self.kept.load(Relaxed);
-        if let Some((rose, width)) = self.pulses.get(kept) {
-            rose.store(rose_ns, Relaxed);
-            width.store(width_ns, Relaxed);
-            self.kept.store(kept + 1, Release);
-        }
-    }
-
-    /// Counted from the first one.
-    fn read(&self) -> Vec<(u64, u64)> {
-        let kept = self.kept.load(Acquire);
-        let pulses: Vec<(u64, u64)> =
-            self.pulses[..kept].iter().map(|(rose, width)| (rose.load(Relaxed), width.load(Relaxed))).collect();
-        let begin_ns = pulses.first().map_or(0, |(rose_ns, _)| *rose_ns);
-        pulses.into_iter().map(|(rose_ns, width_ns)| (rose_ns.saturating_sub(begin_ns), width_ns)).collect()
-    }
-}
 
 /// The timed thread's end.
 pub struct Widths {
@@ -144,6 +113,7 @@ fn deviation(sides: [(f64, f64, Option<f64>); 2]) -> Option<f64> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::first::FIRST;
     use super::*;
 
     #[test]

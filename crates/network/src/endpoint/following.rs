@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,6 +9,8 @@ use std::time::Duration;
 use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, set_affinity, set_policy};
 use ontick_switch::user::time::Distance;
+
+use super::steps::Steps;
 
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -19,13 +20,6 @@ pub struct Following {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     steps: Arc<Steps>,
-}
-
-/// Steps of the clock.
-#[derive(Debug, Default)]
-struct Steps {
-    number: AtomicU64,
-    last_ns: AtomicI64,
 }
 
 impl Following {
@@ -41,8 +35,7 @@ impl Following {
                 let _ = set_affinity(&cpus::online());
                 while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                     if let Some(step_ns) = distance.follow() {
-                        steps.last_ns.store(step_ns, Relaxed);
-                        steps.number.fetch_add(1, Relaxed);
+                        steps.add(step_ns);
                     }
                 }
             }
@@ -53,7 +46,7 @@ impl Following {
 
     /// How often the clock was set so far, and by how much the last time, in ns.
     pub fn steps(&self) -> (u64, i64) {
-        (self.steps.number.load(Relaxed), self.steps.last_ns.load(Relaxed))
+        self.steps.so_far()
     }
 }
 

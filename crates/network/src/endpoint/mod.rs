@@ -38,6 +38,7 @@ mod run;
 mod station;
 mod station_listener;
 mod station_talker;
+mod steps;
 mod talker;
 mod time;
 mod ways_in;

@@ -6,6 +6,7 @@ mod attach;
 mod of_cpus;
 pub mod records;
 mod sys;
+mod taking;
 mod tracepoints;
 
 pub use attach::{Attached, Traced, is_refusal};

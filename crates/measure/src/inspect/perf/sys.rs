@@ -5,9 +5,10 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use super::abi::{Attributes, OPEN_CLOEXEC};
+use super::taking;
 
 /// `_IO('$', n)` and its like, which are the same on the processors that this is built for.
 const IOC_ENABLE: libc::c_ulong = 0x2400;
@@ -105,18 +106,13 @@ impl Ring {
 
     /// Appends what was recorded since to `into`, and makes room for more.
     pub fn take(&mut self, into: &mut Vec<u8>) {
-        let head = self.position(DATA_HEAD).load(Ordering::Acquire);
-        let tail = self.position(DATA_TAIL).load(Ordering::Relaxed);
-        let length = (head.wrapping_sub(tail) as usize).min(self.size);
-        let begin = (tail % self.size as u64) as usize;
-        let first = length.min(self.size - begin);
-        for (from, count) in [(begin, first), (0, length - first)] {
-            // SAFETY: both parts are within the data pages, which follow the first page; the kernel does not write
-            // between tail and head.
-            let part = unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(self.page + from), count) };
+        let data = self.page;
+        taking::take(self.position(DATA_HEAD), self.position(DATA_TAIL), self.size, |from, count| {
+            // SAFETY: within the data pages, which follow the first page; the kernel does not write between tail and
+            // head.
+            let part = unsafe { std::slice::from_raw_parts(self.base.as_ptr().add(data + from), count) };
             into.extend_from_slice(part);
-        }
-        self.position(DATA_TAIL).store(tail + length as u64, Ordering::Release);
+        });
     }
 }
 

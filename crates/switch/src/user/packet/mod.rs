@@ -17,6 +17,7 @@ mod sender;
 mod socket;
 mod stamps;
 mod tag;
+mod turn;
 mod whole;
 
 pub use egress::least_ns as least_egress_ns;

@@ -4,11 +4,12 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 
 use libc::tpacket2_hdr as Header;
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::turn;
 use crate::user::sys;
 
 /// Octets of a slot, of which the kernel takes up to 80 for what it says about the frame.
@@ -72,15 +73,8 @@ impl Ring {
         let header = unsafe { self.memory.byte_add(self.next) }.cast::<Header>();
         // SAFETY: the mapping outlives this call; both sides access the word whole.
         let status = unsafe { AtomicU32::from_ptr(&raw mut (*header.as_ptr()).tp_status) };
-        // Acquire: what the kernel wrote before it set the bit is seen after it.
-        let seen = status.load(Ordering::Acquire);
-        if seen & libc::TP_STATUS_USER == 0 {
-            return None;
-        }
-        // SAFETY: the slot is ours now: nobody writes to it until its status is set back below.
-        let result = take(unsafe { slot(header, seen) });
-        // Release: the slot has been read before the kernel may write to it again.
-        status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        // SAFETY: the slot is ours as long as this lends it: nobody writes to it until its status is set back.
+        let result = turn::lend(status, |seen| take(unsafe { slot(header, seen) }))?;
         self.next += SLOT;
         if self.next == self.bytes {
             self.next = 0;

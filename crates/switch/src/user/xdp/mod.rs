@@ -14,6 +14,7 @@
 //!   refused.
 //! - Checksums that a virtual interface's other end has left to be made are made.
 
+mod descriptors;
 mod memory;
 mod port;
 mod program;

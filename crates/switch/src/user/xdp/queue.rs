@@ -11,6 +11,7 @@ use rustix::net::xdp::{
 };
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, bind, send, socket_with, sockopt};
 
+use super::descriptors::Descriptors;
 use super::memory::Frames;
 use super::ring::{Incoming, Outgoing};
 use crate::user::port::{MAX_BURST, Received};
@@ -70,13 +71,13 @@ impl Queue {
         sockopt::set_xdp_rx_ring_size(&socket, frames)?;
         sockopt::set_xdp_tx_ring_size(&socket, SENDING)?;
         let offsets = sockopt::xdp_mmap_offsets(&socket)?;
-        let mut room = Outgoing::map(&socket, XDP_UMEM_PGOFF_FILL_RING, &offsets.fr, frames)?;
+        let mut room = Outgoing::over(Descriptors::map(&socket, XDP_UMEM_PGOFF_FILL_RING, &offsets.fr, frames)?);
         (0..frames).for_each(|piece| room.put(u64::from(piece) * Frames::PIECE as u64));
         let queue = Self {
-            received: Incoming::map(&socket, XDP_PGOFF_RX_RING, &offsets.rx, frames)?,
+            received: Incoming::over(Descriptors::map(&socket, XDP_PGOFF_RX_RING, &offsets.rx, frames)?),
             room,
-            to_send: Outgoing::map(&socket, XDP_PGOFF_TX_RING, &offsets.tx, SENDING)?,
-            sent: Incoming::map(&socket, XDP_UMEM_PGOFF_COMPLETION_RING, &offsets.cr, SENDING)?,
+            to_send: Outgoing::over(Descriptors::map(&socket, XDP_PGOFF_TX_RING, &offsets.tx, SENDING)?),
+            sent: Incoming::over(Descriptors::map(&socket, XDP_UMEM_PGOFF_COMPLETION_RING, &offsets.cr, SENDING)?),
             free: (frames..frames + SENDING).collect(),
             untaken: None,
             dropped: 0,

@@ -1,0 +1,2 @@
+#[path = "../../../crates/acquire/src/ring.rs"]
+pub mod ring;

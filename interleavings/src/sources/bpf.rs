@@ -1,0 +1,2 @@
+#[path = "../../../crates/bpf/src/records.rs"]
+pub mod records;

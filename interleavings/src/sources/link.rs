@@ -1,0 +1,2 @@
+#[path = "../../../crates/link/src/sent.rs"]
+pub mod sent;

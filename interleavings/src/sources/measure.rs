@@ -1,0 +1,12 @@
+#[path = "../../../crates/measure/src/wakeup/calls.rs"]
+pub mod calls;
+#[path = "../../../crates/measure/src/edge/causes.rs"]
+pub mod causes;
+#[path = "../../../crates/measure/src/pulse/first.rs"]
+pub mod first;
+#[path = "../../../crates/measure/src/interval_log.rs"]
+pub mod interval_log;
+#[path = "../../../crates/measure/src/response/leave.rs"]
+pub mod leave;
+#[path = "../../../crates/measure/src/inspect/perf/taking.rs"]
+pub mod taking;
