@@ -14,7 +14,9 @@ use crate::namespace::namespace;
 use crate::network_time::cable;
 use crate::switch_user::bench;
 use crate::tune::settings;
-use crate::{Restored, Running, alone_on_this_machine, has, may_tune, ontick, send, stderr, stdout, wait_until};
+use crate::{
+    Restored, Running, alone_on_this_machine, copy_of_ontick, has, may_tune, ontick, send, stderr, stdout, wait_until,
+};
 
 /// What all timed commands do more with.
 const TIMED: [&str; 2] = ["CAP_SYS_NICE", "CAP_IPC_LOCK"];
@@ -53,7 +55,7 @@ impl Place {
         }
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_ontick"), folder.path().join("ontick")).unwrap();
+        copy_of_ontick(folder.path());
         Some(Self(folder))
     }
 

@@ -73,6 +73,7 @@ mod otlp;
 mod pico;
 mod plan_options;
 mod planted;
+mod program_copy;
 mod prometheus;
 mod proven_cpus;
 mod pru;
@@ -131,6 +132,7 @@ use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
+use program_copy::copy_of_ontick;
 use serde_json::Value;
 use tools::has;
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use ontick_switch::verify::namespace::Namespace;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use crate::judges::{python_runs, python_with, said};
 use crate::neighbours::VALIDATE;
 use crate::network_time::{Cable, NETWORK, cable};
-use crate::{Running, has, ontick, run, send, stderr, stdout, wait_until};
+use crate::{Running, copy_of_ontick, has, ontick, run, send, stderr, stdout, wait_until};
 
 const QUESTIONS: [&str; 6] = [
     "GET DEFAULT_DATA_SET",
@@ -236,9 +235,7 @@ fn a_user_without_rights_is_told_so() {
     fs::set_permissions(cable.folder.path().join("sockets"), std::os::unix::fs::PermissionsExt::from_mode(0o700))
         .unwrap();
     fs::set_permissions(&cable.folder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let ontick: &Path = env!("CARGO_BIN_EXE_ontick").as_ref();
-    let program = cable.folder.path().join("ontick");
-    fs::copy(ontick, &program).unwrap();
+    let program = copy_of_ontick(cable.folder.path());
     let mut command = Command::new("setpriv");
     command.args(["--reuid", "65534", "--clear-groups"]).arg(&program);
     command.args(["network", "time", "status", "network.toml", "--node", "a", "--sockets", "sockets"]);
