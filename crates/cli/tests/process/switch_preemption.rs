@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use super::{has, namespace::namespace, ontick, stderr, stdout};
+use super::{has, namespace::namespace, ontick, stderr, stdout, wait_until};
 
 /// Port a preempts without gates, port b with those of its hardware.
 const FILE: &str = r#"
@@ -89,6 +89,8 @@ fn ports_that_preempt_nothing_are_refused_before_anything_is_changed() {
         here.within(|| ontick(&[&["switch"], words].concat()).output()).unwrap().unwrap()
     };
     let links = || here.within(|| std::process::Command::new("ip").args(["-d", "link"]).output()).unwrap().unwrap();
+    // The state of a link follows a little later.
+    wait_until("both links are up", || stdout(&links()).matches("state UP").count() == 2);
     let before = stdout(&links());
     let applied = switch(&["apply", &file, "--plane", "kernel", "--state", &state]);
     assert_eq!(applied.status.code(), Some(2), "{}", stdout(&applied));
