@@ -164,7 +164,7 @@ impl Arguments {
     pub fn captures(&self) -> captures::Size {
         match self.quick {
             true => captures::Size { edges: 100_000, rounds: 1 },
-            false => captures::Size { edges: 10_000_000, rounds: 5 },
+            false => captures::Size { edges: 10_000_000, rounds: 3 },
         }
     }
 

@@ -90,11 +90,11 @@ fn words(line: &str) -> Words {
 }
 
 fn ours(job: &Job, file: &Path) -> Words {
-    words(&format!("{} import {} --channel D0 --json", job.ontick.display(), file.display()))
+    words(&format!("{} import {} --channel 0 --json", job.ontick.display(), file.display()))
 }
 
 fn theirs(file: &Path) -> Words {
-    words(&format!("sigrok-cli -i {} -P timing:data=D0 -A timing=time", file.display()))
+    words(&format!("sigrok-cli -i {} -P timing:data=0 -A timing=time", file.display()))
 }
 
 /// One octet for each sample, the channel in its lowest bit.
