@@ -55,6 +55,7 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Vec<Read>, Stri
             raw.display(),
             file.display()
         )))?;
+        without_meta(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let bytes = file.metadata().map_err(|e| format!("{}: {e}", file.display()))?.len();
         let mut read = Read { name, bytes, edges: size.edges, ours: Vec::new(), theirs: Vec::new() };
         for round in 0..size.rounds {
@@ -83,6 +84,15 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Vec<Read>, Stri
         SHORTEST + KINDS - 1
     ));
     Ok(all)
+}
+
+/// sigrok-cli 0.7.2 puts a line of its own before a value change dump of samples without a format.
+fn without_meta(file: &Path) -> std::io::Result<()> {
+    let all = std::fs::read(file)?;
+    match all.iter().position(|octet| *octet == b'\n').filter(|_| all.starts_with(b"META ")) {
+        Some(end) => std::fs::write(file, &all[end + 1..]),
+        None => Ok(()),
+    }
 }
 
 fn words(line: &str) -> Words {
@@ -134,7 +144,9 @@ impl Total {
 fn in_record(printed: &str) -> Result<Total, String> {
     let run = store::parse(printed).map_err(|e| format!("ontick's result: {e}"))?;
     let mut total = Total { times: 0, sum_ns: 0.0 };
-    for series in &run.series {
+    // Times from one rising edge to the next are sums of two.
+    let is_between = |name: &str| name.ends_with(" high") || name.ends_with(" low");
+    for series in run.series.iter().filter(|series| is_between(&series.name)) {
         total.times += series.latency.count();
         total.sum_ns += series.latency.mean().unwrap_or(0.0) * series.latency.count() as f64;
     }
