@@ -18,6 +18,7 @@ mod found;
 mod gates;
 #[cfg(test)]
 mod groups_test;
+mod hook;
 mod metrics;
 mod openvswitch;
 #[cfg(test)]

@@ -12,8 +12,9 @@ mod tests;
 use ontick_tsn::model::{Bridge, Meter, Stream, StreamGate, Switch};
 
 use super::gates::{When, base_ns, clock_name};
+use super::hook::filters_step;
 use super::probe;
-use crate::apply::{Act, Expect, Hook, Host, Iface, Link, Plan, Step, Undo, preferences_at, qdiscs};
+use crate::apply::{Act, Expect, Hook, Host, Iface, Link, Plan, Step, Undo};
 
 pub use actions::parts;
 pub use counts::StreamCount;
@@ -40,24 +41,28 @@ const MOST_ENTRIES: usize = 20;
 
 /// Why the kernel does not police these streams.
 pub fn unpoliced(switch: &Switch) -> Option<String> {
-    let user = "(plane = \"user\")";
+    let user = "plane = \"user\"";
     if switch.bridge != Bridge::Linux && !switch.streams.is_empty() {
-        return Some(format!("[[stream]] with Open vSwitch is not offered: take the kernel's own bridge, or {user}"));
+        return Some("[[stream]] with Open vSwitch is not offered: use bridge = \"linux\"".into());
     }
     switch.streams.iter().find_map(|stream| {
         let name = &stream.name;
         if stream.eliminate.is_some() || stream.replicate.is_some() {
-            return Some(format!("stream {name}: eliminate and replicate are of the user data plane alone {user}"));
+            return Some(format!(
+                "stream {name}: eliminate and replicate are of the user data plane alone: use {user}"
+            ));
         }
         let entries = stream.gate.as_ref().map_or(0, |gate| gate.entries.len());
         if entries > MOST_ENTRIES {
-            return Some(format!("stream {name}: {entries} entries, and tc has room for {MOST_ENTRIES} {user}"));
+            return Some(format!(
+                "stream {name}: {entries} entries, and tc has room for {MOST_ENTRIES}: have fewer, or {user}"
+            ));
         }
         let too_long = |meter: &Meter| u64::from(meter.burst) * 8 > meter.rate.saturating_mul(LONGEST_BURST_S);
         stream.meter.as_ref().filter(|meter| too_long(meter)).map(|_| {
             format!(
                 "stream {name}: the burst takes longer than {LONGEST_BURST_S} s at the rate, as the kernel cannot \
-                     count: have a smaller burst, or the user data plane {user}"
+                     count: have a smaller burst, or {user}"
             )
         })
     })
@@ -116,31 +121,14 @@ impl<'a> Policing<'a> {
         }
         let (name, port) = (&port.name, Iface::from(port));
         let preferences: Vec<u16> = (FIRST_PREFERENCE..).take(filters.len()).collect();
-        let mut step = Step::of(name, "streams are filtered and policed (tc police, gate)");
-        match hook(host, name, before)? {
-            HookState::There => self.free(host, name, &preferences)?,
-            HookState::ThereSoon => {}
-            HookState::Missing => {
-                step = step.undo(Undo::Clsact { port: port.clone() });
-                step = step.act(Act::run(format!("tc qdisc add dev {name} clsact")));
-            }
-        }
-        step = step.undo(Undo::Policers { port, preferences: preferences.clone() });
+        let undo = Undo::Policers { port: port.clone(), preferences: preferences.clone() };
+        let step = Step::of(name, "streams are filtered and policed (tc police, gate)");
+        let mut step = filters_step(host, step, (&port, Hook::Ingress), &preferences, before, undo)?;
         for (preference, filter) in preferences.iter().zip(filters) {
             step = step.act(Act::run(filter.replace(" pref 0 ", &format!(" pref {preference} "))));
         }
         let Self { first, planned_ns, .. } = *self;
         Ok(Some(step.expect(Expect::Policed { port: name.clone(), first, planned_ns, preferences, gates })))
-    }
-
-    fn free(&self, host: &impl Host, port: &str, preferences: &[u16]) -> Result<(), String> {
-        let taken = preferences_at(host, port, Hook::Ingress).map_err(|refused| refused.to_string())?;
-        match preferences.iter().find(|preference| taken.contains(preference)) {
-            Some(preference) => Err(format!(
-                "port {port} has an ingress filter with preference {preference} already, which ontick would use"
-            )),
-            None => Ok(()),
-        }
     }
 
     /// The commands for a stream at a port, each with the preference 0.
@@ -194,27 +182,5 @@ impl<'a> Policing<'a> {
         let entries: String = gate.entries.iter().map(entry).collect();
         let (clock, base) = (clock_name(self.switch.clock), base_ns(gate.base, When::Now(self.planned_ns)));
         format!("gate index {number} clockid CLOCK_{clock} base-time {base}{entries}")
-    }
-}
-
-/// Whether a port has a hook for filters.
-enum HookState {
-    There,
-    /// An earlier step makes it.
-    ThereSoon,
-    Missing,
-}
-
-fn hook(host: &impl Host, port: &str, before: &[Step]) -> Result<HookState, String> {
-    let makes = |undo: &Undo| matches!(undo, Undo::Clsact { port: of } if of.name == port);
-    if before.iter().flat_map(|step| &step.undos).any(makes) {
-        return Ok(HookState::ThereSoon);
-    }
-    let present = qdiscs(host, port).map_err(|refused| refused.to_string())?;
-    let has = |kind: &str| present.iter().any(|qdisc| qdisc["kind"] == kind);
-    match has("ingress") {
-        true => Err(format!("port {port} has an ingress queueing discipline, beside which there can be no clsact")),
-        false if has("clsact") => Ok(HookState::There),
-        false => Ok(HookState::Missing),
     }
 }

@@ -1,7 +1,8 @@
 //! tc-flower(8) and `skbedit` at the way out of each port: sees every frame, bridged or the machine's own.
 
 use super::{ClassifierInput, mac, words};
-use crate::apply::{Act, Expect, Hook, Host, Iface, Step, Undo, preferences_at, qdiscs};
+use crate::apply::{Act, Expect, Hook, Host, Iface, Step, Undo};
+use crate::kernel::hook::filters_step;
 use ontick_tsn::model::{Address, Rule};
 
 /// Filters are asked in the order of their preference, which others may have taken up to here.
@@ -22,25 +23,10 @@ pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<St
 
 fn on_port(host: &impl Host, port: &Iface, filters: &[(String, u8)]) -> Result<Step, String> {
     let name = &port.name;
-    let present = qdiscs(host, name).map_err(|e| e.to_string())?;
-    let has_hook = present.iter().any(|qdisc| qdisc["kind"] == "clsact");
-    if present.iter().any(|qdisc| qdisc["kind"] == "ingress") {
-        return Err(format!("port {name} has an ingress queueing discipline, beside which there can be no clsact"));
-    }
     let preferences: Vec<u16> = (FIRST..).take(filters.len()).collect();
-    let mut step = Step::of(name, "frames get their class (tc flower)");
-    if has_hook {
-        let taken = preferences_at(host, name, Hook::Egress).map_err(|e| e.to_string())?;
-        if let Some(preference) = preferences.iter().find(|preference| taken.contains(preference)) {
-            return Err(format!(
-                "port {name} has a filter with preference {preference} already, which ontick would use"
-            ));
-        }
-        step = step.undo(Undo::Filters { port: port.clone(), preferences: preferences.clone() });
-    } else {
-        step = step.undo(Undo::Clsact { port: port.clone() });
-        step = step.act(Act::run(format!("tc qdisc add dev {name} clsact")));
-    }
+    let undo = Undo::Filters { port: port.clone(), preferences: preferences.clone() };
+    let step = Step::of(name, "frames get their class (tc flower)");
+    let mut step = filters_step(host, step, (port, Hook::Egress), &preferences, &[], undo)?;
     let mut expected = Vec::new();
     for (preference, (keys, priority)) in preferences.into_iter().zip(filters) {
         let command =
