@@ -1,12 +1,12 @@
 //! What must be reached, held against what was seen.
 
 use crate::access::Access;
+use crate::block::Block;
 use crate::costs::Cost;
 use crate::edges;
 use crate::footprint::{Growth, MISCOUNT_KIB};
 use crate::link;
 use crate::pulses;
-use crate::sample::{self, CLIENTS, RATES_KHZ};
 use crate::show::{percent_down, times};
 use crate::side::Side;
 use crate::tracing;
@@ -19,6 +19,8 @@ const SHARES: [(&str, f64); 3] = [("idle", 0.999), ("cpu", 0.995), ("all", 0.98)
 /// Median of the p99 ratios to cyclictest, and under which loads.
 const RATIO: f64 = 0.05;
 const RATIO_LOADS: [&str; 2] = ["idle", "cpu"];
+/// What the hybrid wait may take of its CPU at 1 kHz, idle.
+const CPU_SHARE: f64 = 0.2;
 const SAMPLE_NS: f64 = 35.0;
 /// A register access through the library beside a bare one.
 const ACCESS_NS: f64 = 2.0;
@@ -29,8 +31,6 @@ const PULSE_P99_NS: u64 = 3_000;
 const EDGE_P50_NS: u64 = 500;
 const EDGE_SHARE: f64 = 0.97;
 const EDGE_LOADS: [&str; 2] = ["idle", "cpu"];
-/// Samples within 3 µs, at 1 kHz.
-const SAMPLE_SHARE: f64 = 0.99;
 /// Bits of a file per second between two processes, and under which loads.
 const LINK_FAST: f64 = 400_000.0;
 const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
@@ -79,8 +79,6 @@ pub struct Figures<'a> {
     pub pulses: &'a [pulses::Block],
     /// Edges seen by polling, one for each load.
     pub edges: &'a [edges::Figures],
-    /// Samples for clients, one for each rate.
-    pub samples: &'a [sample::Figures],
     /// Files over simulated wires.
     pub links: &'a [link::Moved],
 }
@@ -90,6 +88,7 @@ pub fn judge(seen: &Figures) -> Vec<Goal> {
     let under = |load: &str| seen.versus.iter().find(|versus| versus.load == load);
     let mut goals: Vec<Goal> = SHARES.iter().map(|(load, least)| share(load, *least, under(load))).collect();
     goals.extend(RATIO_LOADS.iter().map(|load| ratio(load, under(load))));
+    goals.push(cpu_time(under("idle")));
     goals.push(sample(seen.costs));
     goals.push(access(seen.accesses));
     let milliseconds = seen.start_up.median;
@@ -102,9 +101,6 @@ pub fn judge(seen: &Figures) -> Vec<Goal> {
     goals.push(pulse(seen.pulses, "median", |block| block.p50 as f64, PULSE_P50_NS));
     goals.push(pulse(seen.pulses, "p99", |block| block.p99 as f64, PULSE_P99_NS));
     goals.extend(EDGE_LOADS.iter().map(|load| edge(load, seen.edges)));
-    let at = |khz| seen.samples.iter().find(|seen| seen.khz == khz);
-    goals.push(sampled_in_time(at(1)));
-    goals.extend(RATES_KHZ.iter().flat_map(|khz| [complete(*khz, at(*khz)), lateness_named(*khz, at(*khz))]));
     goals.extend(LINK_LOADS.iter().map(|load| moved(link::FAST, load, LINK_FAST, seen.links)));
     goals.push(moved(link::SOURCE, "idle", 0.0, seen.links));
     goals.push(moved(link::SOURCE_DENSE, "idle", LINK_SOURCE, seen.links));
@@ -124,6 +120,13 @@ fn ratio(load: &str, versus: Option<&Versus>) -> Goal {
     let seen = with(Side::Cyclictest)
         .map(|spread| (format!("{} (at the same phase {phased})", times(spread.median)), spread.median <= RATIO));
     Goal::new(format!("median p99 ratio to cyclictest, {load}, raw"), format!("≤ ×{RATIO}"), seen)
+}
+
+/// Of the whole program, its search for the phase included.
+fn cpu_time(versus: Option<&Versus>) -> Goal {
+    let share = versus.and_then(|versus| versus::median(&versus.blocks(Side::Ontick), Block::cpu_share));
+    let seen = share.map(|share| (format!("{:.1} %", share * 100.0), share <= CPU_SHARE));
+    Goal::new("CPU time of the hybrid wait, idle, median of blocks", format!("≤ {} %", CPU_SHARE * 100.0), seen)
 }
 
 fn sample(costs: &[Cost]) -> Goal {
@@ -186,28 +189,6 @@ fn edge(load: &str, all: &[edges::Figures]) -> Goal {
     Goal::new(what, format!("≤ {}, {} % within 3us", show(EDGE_P50_NS), EDGE_SHARE * 100.0), seen)
 }
 
-fn sampled_in_time(seen: Option<&sample::Figures>) -> Goal {
-    let seen = seen.map(|seen| (percent_down(seen.in_time), seen.in_time >= SAMPLE_SHARE));
-    Goal::new("samples within 3us of their time, 1 kHz", format!("≥ {} %", SAMPLE_SHARE * 100.0), seen)
-}
-
-fn complete(khz: u64, seen: Option<&sample::Figures>) -> Goal {
-    let seen = seen.map(|seen| {
-        let (lost, unsound): (u64, u64) = (seen.lost.iter().sum(), seen.unsound.iter().sum());
-        let text = format!("{lost} of {} lost, {unsound} numbers or times wrong", seen.samples * CLIENTS.len() as u64);
-        (text, lost + unsound == 0 && seen.samples > 0)
-    });
-    Goal::new(format!("samples lost between core and four clients, {khz} kHz"), "0 lost, 0 wrong", seen)
-}
-
-fn lateness_named(khz: u64, seen: Option<&sample::Figures>) -> Goal {
-    let seen = seen.and_then(|seen| {
-        let (late, named) = seen.late;
-        named.map(|named| (format!("{named} of {late}"), named == late))
-    });
-    Goal::new(format!("samples later than a period that steal or a named cause explains, {khz} kHz"), "all", seen)
-}
-
 /// A rate, where one is wanted, and in any case every byte.
 fn moved(name: &str, load: &str, least: f64, all: &[link::Moved]) -> Goal {
     let seen = all.iter().find(|moved| moved.name == name && moved.load == load).map(|moved| {
@@ -255,7 +236,6 @@ mod tests {
             tracing: traced,
             pulses: &[],
             edges: &[],
-            samples: &[],
             links: &[],
         };
         judge(&seen).into_iter().map(|goal| goal.reached).collect()
@@ -269,7 +249,7 @@ mod tests {
     fn what_was_not_measured_is_not_judged() {
         let verdicts = verdicts(&[], (35.0, 2.0, &[]), 3.0, 8_000);
         let (nothing, reached) = (None, Some(true));
-        assert_eq!(verdicts, [&[nothing; 5][..], &[reached; 5], &[nothing; 20]].concat());
+        assert_eq!(verdicts, [&[nothing; 6][..], &[reached; 5], &[nothing; 11]].concat());
     }
 
     #[test]
@@ -292,20 +272,6 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_held_against_their_goals() {
-        let of = |lost, late, in_time| {
-            let seen = sample::tests::seen_of(50, lost, late, in_time);
-            [sampled_in_time(Some(&seen)), complete(50, Some(&seen)), lateness_named(50, Some(&seen))]
-                .map(|goal| goal.reached)
-        };
-        assert_eq!(of(0, (5, Some(5)), 0.99), [Some(true); 3]);
-        assert_eq!(of(1, (5, Some(4)), 0.9899), [Some(false); 3]);
-        assert_eq!(of(0, (5, None), 1.0), [Some(true), Some(true), None]);
-        let unsound = sample::Figures { unsound: [0, 0, 0, 1], ..sample::tests::seen_of(1, 0, (0, Some(0)), 1.0) };
-        assert_eq!(complete(1, Some(&unsound)).reached, Some(false));
-    }
-
-    #[test]
     fn a_file_must_be_whole_and_in_time() {
         use link::tests::moved_of;
         let reached =
@@ -320,10 +286,12 @@ mod tests {
         // 990 of 1000 in time: too few idle and under cpu, enough under all.
         let mut measured = [versus("idle", 50), versus("cpu", 51), versus("all", 1)];
         measured[2].pairs[0].ontick.faults = 1;
+        let idle = &mut measured[0].pairs[0].ontick;
+        idle.cpu = idle.wall;
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
             verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 3.1, 9_000),
-            [&[missed, missed, reached, reached][..], &[missed; 8], &[None; 18]].concat()
+            [&[missed, missed, reached, reached][..], &[missed; 9], &[None; 9]].concat()
         );
     }
 }

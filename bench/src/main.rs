@@ -8,7 +8,6 @@ mod block;
 mod c_loop;
 mod captures;
 mod child;
-mod client;
 mod costs;
 mod edges;
 mod every_cpu;
@@ -28,7 +27,7 @@ mod planning;
 mod pulses;
 mod python_loop;
 mod round_trips;
-mod sample;
+mod samples;
 mod show;
 mod side;
 mod switch;
@@ -79,6 +78,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     for part in parts {
         let goals = match part {
             Part::Timing => timing::measure(arguments, &job),
+            Part::Samples => sampled(arguments, &job),
             Part::Planning => planned(arguments, &job),
             Part::Judge => judged(arguments, &job),
             Part::C => loop_in_c(arguments, &job),
@@ -179,6 +179,13 @@ impl LoopPage {
             Ok(goals(&all))
         })
     }
+}
+
+/// Samples at several rates.
+fn sampled(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
+    page_of(("Samples", "sample figures"), arguments, job, |page| {
+        Ok(samples::goals(&samples::measure(job, arguments.scale().sample_ns / 1_000_000_000, page)?))
+    })
 }
 
 /// Plans beside an exact solver.

@@ -3,8 +3,10 @@
 /// One of them, in the order in which they are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Part {
-    /// The timed loop beside its peers, pulses, edges, samples and links
+    /// The timed loop beside its peers, pulses, edges and links
     Timing,
+    /// Samples for four clients at once, beside a loop that only spins
+    Samples,
     /// The planning of schedules beside tsnkit
     Planning,
     /// Plans, and proofs that there is none, beside an exact solver (OR-tools); measured only where it is named

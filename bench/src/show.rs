@@ -135,6 +135,11 @@ pub fn percent_down(share: f64) -> String {
     format!("{:.3} %", (share * 100_000.0 + 1e-6).floor() / 1_000.0)
 }
 
+/// The same of a share that should be small: rounded up.
+pub fn percent_up(share: f64) -> String {
+    format!("{:.3} %", (share * 100_000.0 - 1e-6).ceil().max(0.0) / 1_000.0)
+}
+
 /// A ratio in three figures, two where it is below a hundredth.
 pub fn times(ratio: f64) -> String {
     let figures = if ratio < 0.01 { 1 } else { 2 };

@@ -10,9 +10,7 @@ use crate::goals::Goal;
 use crate::page::{Page, Table};
 use crate::side::{Job, PEERS, Side};
 use crate::versus::Versus;
-use crate::{
-    access, costs, edges, footprint, goals, link, machine, pulses, sample, show, tracing, unthrottled, versus,
-};
+use crate::{access, costs, edges, footprint, goals, link, machine, pulses, show, tracing, versus};
 use ontick_rt::cpus;
 
 pub fn measure(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
@@ -41,7 +39,6 @@ pub fn measure(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
 
     let edges = edges(arguments, scale, job, &mut page)?;
 
-    let samples = samples(scale, job, &mut page)?;
     let links = links(arguments, job, &mut page)?;
 
     let seen = goals::Figures {
@@ -54,7 +51,6 @@ pub fn measure(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
         tracing: &tracing,
         pulses: &pulses,
         edges: &edges,
-        samples: &samples,
         links: &links,
     };
     let goals = goals::judge(&seen);
@@ -156,23 +152,6 @@ fn edges(arguments: &Arguments, scale: Scale, job: &Job, page: &mut Page) -> Res
         scale.pairs,
         exact(scale.block_ns)
     ));
-    Ok(all)
-}
-
-fn samples(scale: Scale, job: &Job, page: &mut Page) -> Result<Vec<sample::Figures>, String> {
-    page.heading("Samples for four clients at once");
-    let (shown, seconds) = (crate::shown(job), scale.sample_ns / 1_000_000_000);
-    page.commands(&sample::RATES_KHZ.map(|khz| sample::command(&shown, khz, seconds, Path::new("DIR")).join(" ")));
-    // As after `ontick tune apply`: else the timed thread rests by the clock.
-    let _unthrottled = unthrottled::Unthrottled::begin(job.cpu)?;
-    let mut all = Vec::new();
-    for khz in sample::RATES_KHZ {
-        all.push(sample::measure(job, khz, seconds)?);
-    }
-    page.table(&sample::table(&all));
-    println!();
-    page.table(&sample::causes(&all));
-    page.words("The clients are threads of the bench, on the other CPUs; the file is read afterwards. Each counts numbers and gaps, and holds every deadline (time stamp less latency) against its number. Lost is what ontick's own record has more than the client. Slots that were never sampled stand as missed; < 3us counts them as late.");
     Ok(all)
 }
 

@@ -19,6 +19,7 @@ struct Latencies {
     histogram: Histogram,
     count: u64,
     max_ns: u64,
+    sum_ns: u64,
 }
 
 impl Tally {
@@ -30,6 +31,7 @@ impl Tally {
         of.histogram.add(low_ns, width_ns, 1);
         of.count += 1;
         of.max_ns = of.max_ns.max(latency_ns);
+        of.sum_ns = of.sum_ns.saturating_add(latency_ns);
         self.total += 1;
         index as u32
     }
@@ -65,6 +67,7 @@ impl Tally {
                 share: of.count as f64 / self.total as f64,
                 p50_ns: of.histogram.quantile(0.5).unwrap_or(0).min(of.max_ns),
                 max_ns: of.max_ns,
+                sum_ns: of.sum_ns,
             })
             .collect()
     }
@@ -85,6 +88,7 @@ mod tests {
         assert_eq!((causes[0].detail.as_str(), causes[0].share), ("mmc0", 0.4));
         assert_eq!((causes[1].cause.as_str(), causes[1].count, causes[1].max_ns), ("timer tick", 3, 40_000));
         assert!((29_700..=30_300).contains(&causes[1].p50_ns), "{}", causes[1].p50_ns);
+        assert_eq!([causes[0].sum_ns, causes[1].sum_ns], [25_000, 90_000]);
         assert_eq!(tally.total(), 5);
     }
 }

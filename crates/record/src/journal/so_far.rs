@@ -129,6 +129,9 @@ fn describe_causes(series: &mut Series, sample: &[Outlier]) {
         cause.share = cause.count as f64 / all.max(1) as f64;
         cause.max_ns = series.outliers.iter().filter(of_it).map(|outlier| outlier.latency_ns).max().unwrap_or(0);
         cause.p50_ns = latencies.get(latencies.len() / 2).copied().unwrap_or(cause.max_ns);
+        let sampled_ns: f64 = latencies.iter().map(|ns| *ns as f64).sum();
+        let mean_ns = if latencies.is_empty() { cause.max_ns as f64 } else { sampled_ns / latencies.len() as f64 };
+        cause.sum_ns = (mean_ns * cause.count as f64) as u64;
     }
     for outlier in &mut series.outliers {
         outlier.cause = outlier.cause.filter(|index| (*index as usize) < known);

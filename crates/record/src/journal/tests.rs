@@ -62,8 +62,8 @@ fn causes_are_counted_by_the_outliers_that_bear_them() {
     let run = recover(&std::fs::read_to_string(path).unwrap()).unwrap();
     let series = &run.series[0];
     let reported: Vec<_> =
-        series.causes.iter().map(|c| (c.cause.as_str(), c.count, c.share, c.p50_ns, c.max_ns)).collect();
-    assert_eq!(reported, [("steal", 2, 0.5, 70, 70), ("softirq", 2, 0.5, 50, 50)]);
+        series.causes.iter().map(|c| (c.cause.as_str(), c.count, c.share, c.p50_ns, c.max_ns, c.sum_ns)).collect();
+    assert_eq!(reported, [("steal", 2, 0.5, 70, 70, 100), ("softirq", 2, 0.5, 50, 50, 70)]);
     assert_eq!(series.causes[1].detail, "of softirq");
     assert_eq!(series.outliers.iter().find(|outlier| outlier.latency_ns == 9).unwrap().cause, None);
 }

@@ -34,6 +34,8 @@ pub struct Cause {
     pub p50_ns: u64,
     /// The largest, in ns.
     pub max_ns: u64,
+    /// All of them together, in ns: the time that the cause took from the job. Of a run that was killed it is estimated.
+    pub sum_ns: u64,
 }
 
 /// An outlier with what happened meanwhile.

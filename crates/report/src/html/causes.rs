@@ -50,7 +50,7 @@ fn table(body: &mut Markup, series: &Series) {
     let all: u64 = causes.iter().map(|cause| cause.count).sum();
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
     body.leaf("th", &[("class", &"left")], "cause");
-    for head in ["count", "share", "p50", "max"] {
+    for head in ["count", "share", "p50", "max", "in all"] {
         body.leaf("th", &[("scope", &"col")], head);
     }
     body.close().close().open("tbody", &[]);
@@ -58,7 +58,10 @@ fn table(body: &mut Markup, series: &Series) {
         body.open("tr", &[]).leaf("th", &[("scope", &"row")], &label(&cause.cause, &cause.detail));
         body.leaf("td", &[], &count(cause.count));
         body.leaf("td", &[], &format!("{}\u{202f}%", percent_down(cause.count, all, 1)));
-        body.leaf("td", &[], &time(cause.p50_ns)).leaf("td", &[], &time(cause.max_ns)).close();
+        for ns in [cause.p50_ns, cause.max_ns, cause.sum_ns] {
+            body.leaf("td", &[], &time(ns));
+        }
+        body.close();
     }
     body.close().close().close();
 }

@@ -239,6 +239,7 @@ pub fn explained() -> Run {
             share: count as f64 / 38.0,
             p50_ns: 12_000 * count,
             max_ns: 41_000 * count,
+            sum_ns: 14_000 * count * count,
         })
         .collect();
     let happening = |from_ns, length_ns, what: &str| Happening { from_ns, length_ns, what: what.into() };

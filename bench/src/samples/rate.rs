@@ -1,5 +1,4 @@
-//! `ontick sample` at several rates, with four clients at a time that keep up: two over TCP, one over a UNIX socket,
-//! a file.
+//! `ontick sample` at a rate, with four clients at a time that keep up: two over TCP, one over a UNIX socket, a file.
 
 use std::fs::File;
 use std::net::TcpStream;
@@ -12,14 +11,13 @@ use ontick_record::run::{Cause, Series};
 use ontick_record::{Run, compare, store};
 use ontick_units::show;
 
+use super::client::Got;
+use super::missed::Missed;
 use crate::child::{self, Running, Words};
-use crate::client::Got;
 use crate::page::Table;
 use crate::show::percent_down;
 use crate::side::Job;
 
-/// The rates, in kHz.
-pub const RATES_KHZ: [u64; 4] = [1, 10, 50, 100];
 /// The clients, in the order of `clients`.
 pub const CLIENTS: [&str; 4] = ["TCP binary", "TCP CSV", "UNIX binary", "file"];
 /// How long the program may take until it listens.
@@ -36,7 +34,7 @@ pub struct Figures {
     /// Samples taken.
     pub samples: u64,
     /// Slots missed.
-    pub missed: u64,
+    pub missed: Missed,
     /// Median and 99th percentile of the time from the deadline to the sample, in ns.
     pub p50_ns: u64,
     /// See `p50_ns`.
@@ -127,7 +125,7 @@ fn seen(khz: u64, run: &Run, clients: &[Got; 4]) -> Result<Figures, String> {
     Ok(Figures {
         khz,
         samples,
-        missed: series.missed,
+        missed: Missed::in_series(series, 1_000_000 / khz),
         p50_ns: of(0.5)?,
         p99_ns: of(0.99)?,
         in_time: series.share_in_time(compare::LIMIT_NS),
@@ -164,6 +162,7 @@ pub fn table(all: &[Figures]) -> Table {
         "rate",
         "samples",
         "slots missed",
+        "of these, hypervisor away",
         "p50",
         "p99",
         "< 3us",
@@ -177,7 +176,8 @@ pub fn table(all: &[Figures]) -> Table {
         table.row([
             format!("{} kHz", seen.khz),
             seen.samples.to_string(),
-            seen.missed.to_string(),
+            seen.missed.all.to_string(),
+            seen.missed.away_text(),
             show(seen.p50_ns),
             show(seen.p99_ns),
             percent_down(seen.in_time),
@@ -212,7 +212,7 @@ pub mod tests {
         Figures {
             khz,
             samples: 100,
-            missed: 0,
+            missed: Missed { slots: 100, all: 0, away: Some(0) },
             p50_ns: 1,
             p99_ns: 2,
             in_time,
