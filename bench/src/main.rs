@@ -91,6 +91,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Network => networked(arguments, &job),
             Part::Netconf => managed(arguments, &job),
             Part::Captures => imported(arguments, &job),
+            Part::Hardening => hardened(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
         reached &= goals.iter().all(|goal| goal.reached != Some(false));
@@ -292,6 +293,13 @@ fn managed(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
 fn imported(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
     page_of(("Captures", "capture figures"), arguments, job, |page| {
         Ok(captures::goals(&captures::measure(job, arguments.captures(), page)?))
+    })
+}
+
+/// Filtered system calls.
+fn hardened(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
+    page_of(("Hardening", "hardening figures"), arguments, job, |page| {
+        Ok(switch::hardening::goals(&switch::hardening::measure(job, 2 * arguments.scale().pairs, page)?))
     })
 }
 

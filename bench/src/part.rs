@@ -31,6 +31,8 @@ pub enum Part {
     Netconf,
     /// Captures of a logic analyser's beside sigrok-cli
     Captures,
+    /// What it costs the switch's core that its system calls are filtered
+    Hardening,
     /// The switch
     Switch,
 }

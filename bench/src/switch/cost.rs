@@ -50,7 +50,7 @@ pub const WAYS: [Way; 4] = [
 ];
 
 impl Way {
-    fn name(self) -> String {
+    pub fn name(self) -> String {
         let socket = match self.socket {
             Socket::Packet => "packet sockets",
             Socket::Xdp => "AF_XDP",
@@ -75,6 +75,17 @@ struct Pair {
 
 /// Drains as many full rings as `pairs` says, with as many turns of bare sends between them.
 pub fn measure(job: &Job, way: Way, pairs: u32, elsewhere: Option<u32>) -> Result<Figures, String> {
+    measure_after(|| Ok(()), job, way, pairs, elsewhere)
+}
+
+/// The same, in a thread that did something before.
+pub fn measure_after(
+    prepare: impl FnOnce() -> Result<(), String> + Send,
+    job: &Job,
+    way: Way,
+    pairs: u32,
+    elsewhere: Option<u32>,
+) -> Result<Figures, String> {
     let scene = Scene::new().map_err(|e| format!("switch: {e}"))?;
     let measured = std::thread::scope(|scope| {
         let (fill, asked) = sync_channel(0);
@@ -85,7 +96,7 @@ pub fn measure(job: &Job, way: Way, pairs: u32, elsewhere: Option<u32>) -> Resul
         let core = scope.spawn(move || {
             let setup = Setup::new().policy(Policy::Fifo(job.priority)).lock_memory().cpu_latency_us(0);
             let _held = setup.cpu(job.cpu).best_effort();
-            drain(scene, way, pairs, &fill, &filled)
+            drain(scene, way, prepare, pairs, &fill, &filled)
         });
         core.join().map_err(|_| "switch: the core's thread panicked")?
     })?;
@@ -144,6 +155,7 @@ fn fill_when_asked(source: &mut PacketSender, cpu: Option<u32>, asked: &Receiver
 fn drain(
     scene: &Scene,
     way: Way,
+    prepare: impl FnOnce() -> Result<(), String>,
     pairs: u32,
     fill: &SyncSender<()>,
     filled: &Receiver<bool>,
@@ -173,6 +185,7 @@ fn drain(
     let (mut measured, mut sent, mut frame) = (Vec::new(), 0, tagged());
     // What the ports were opened and tried with has gone the same way.
     let before = scene.arrived()?;
+    prepare()?;
     for pair in 0..pairs {
         core.housekeeping();
         let mut drained = || {
@@ -231,6 +244,11 @@ fn sent_by(counters: &Counters) -> u64 {
 }
 
 impl Figures {
+    /// Of the core, in ns per frame: the median, and what was not accounted for.
+    pub fn core_ns(&self) -> (f64, u64) {
+        (at(&sorted(self.pairs.iter().map(|pair| pair.core_ns)), 0.5), self.missing)
+    }
+
     /// The core's cost as a share of that of a bare send, of each pair, the least first.
     fn shares(&self) -> Vec<f64> {
         sorted(self.pairs.iter().map(|pair| pair.core_ns / pair.bare_ns))

@@ -124,11 +124,20 @@ const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 /// Has the kernel refuse, with EPERM and for good, what is never needed: to all threads of this process, and to all that they
 /// start.
 pub fn refuse(needed: Needed) -> io::Result<()> {
+    install(needed, libc::SECCOMP_FILTER_FLAG_TSYNC)
+}
+
+/// The same to the calling thread alone, and to what it starts.
+pub fn refuse_here(needed: Needed) -> io::Result<()> {
+    install(needed, 0)
+}
+
+fn install(needed: Needed, flags: libc::c_ulong) -> io::Result<()> {
     let unsupported = || io::Error::new(io::ErrorKind::Unsupported, "no filter is known for this architecture");
     let mut filter = filter(ARCHITECTURE.ok_or_else(unsupported)?, needed);
     set_no_new_privs(true)?;
     let program = sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    let (mode, flags) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_TSYNC);
+    let mode = libc::SECCOMP_SET_MODE_FILTER;
     // SAFETY: the program and its instructions live through the call, which copies them.
     match unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) } {
         0 => Ok(()),
@@ -252,6 +261,19 @@ mod tests {
             std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
             assert!(tempfile::tempfile().is_ok());
         });
+    }
+
+    #[test]
+    fn one_thread_may_be_refused_them_alone() {
+        let filtered = std::thread::spawn(|| {
+            let stands = refuse_here(Needed::default());
+            (stands.map_err(|error| error.to_string()), called(libc::SYS_setns, -1))
+        });
+        match filtered.join().unwrap() {
+            (Ok(()), refused) => assert_eq!(refused, Some(libc::EPERM)),
+            (Err(error), _) => return ontick_skip::skipped!("no filter of system calls: {error}"),
+        }
+        assert_eq!(called(libc::SYS_setns, -1), Some(libc::EBADF), "this thread is not filtered");
     }
 
     #[test]
