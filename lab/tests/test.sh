@@ -6,6 +6,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../packaging/start.sh"
 test_name=lab/$(basename "$0")
 test_folder=$(mktemp -d "$top/target/lab/test.XXXXXX")
 trap 'conclude $?' EXIT
+# Else what ran before the signal would say how the test went.
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # shellcheck disable=SC2317 # called by the trap
 conclude() {

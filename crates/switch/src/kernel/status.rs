@@ -6,10 +6,10 @@ use serde_json::Value;
 use crate::apply::{Difference, Host, Link, Plan, Refused, Snapshot, differences, links, qdiscs, root_of};
 use crate::ethtool::{self, mac_merge};
 use crate::qdisc::{TaprioState, Times};
-use ontick_tsn::model::{Port, SpanningTree, Switch};
+use ontick_tsn::model::{GateOverride, Port, SpanningTree, Switch};
 
 use super::policing::{self, StreamCount};
-use super::{Lane, Lanes, gates, lanes_of, spanning_tree};
+use super::{Lane, Lanes, gates, lanes_of, spanning_tree, time_loss};
 
 /// The status of a switch.
 #[derive(Debug, Clone, Serialize)]
@@ -103,13 +103,18 @@ pub struct InterfaceCount {
     pub not_sent: u64,
 }
 
-/// Looks at an applied switch.
-pub fn status(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Status, Refused> {
+/// Looks at an applied switch, whose gates are so in place of their lists while the network's time is lost.
+pub fn status(host: &impl Host, switch: &Switch, plan: &Plan, forced: Option<GateOverride>) -> Result<Status, Refused> {
     let host = &Snapshot::of(host);
     let ports = port_statuses(host, switch)?;
-    let expects = plan.steps.iter().flat_map(|step| &step.expects);
     let streams = policing::counts(host, switch, plan)?;
-    Ok(Status { name: switch.name.clone(), ports, streams, differences: differences(host, expects) })
+    let plan = &forced.map_or_else(|| plan.clone(), |to| time_loss::forced(plan, to));
+    let mut differences = differences(host, plan.steps.iter().flat_map(|step| &step.expects));
+    if forced != Some(GateOverride::Closed) {
+        let stopped = time_loss::stopped(switch, &links(host)?);
+        differences.extend(stopped.into_iter().map(time_loss::still_stopped));
+    }
+    Ok(Status { name: switch.name.clone(), ports, streams, differences })
 }
 
 /// Looks at the ports of a switch.

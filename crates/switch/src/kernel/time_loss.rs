@@ -6,7 +6,7 @@
 use ontick_tsn::model::{Bridge, GateOverride, Role, SpanningTree, Switch};
 
 use super::gates;
-use crate::apply::{Act, Expect, Link, Plan, SwitchDir};
+use crate::apply::{Act, Difference, Expect, Link, Plan, SwitchDir};
 use crate::qdisc::Taprio;
 
 /// Length of the only entry: a frame of 1518 octets has room in it at 1 Mbit/s.
@@ -73,6 +73,13 @@ pub(super) fn stopped(switch: &Switch, links: &[Link]) -> Vec<String> {
             && switch.ports.iter().any(|port| port.name == link.name)
     };
     links.iter().filter(is_stopped).map(|link| link.name.clone()).collect()
+}
+
+/// What is said of such a port while no time is lost: who had stopped it is gone.
+pub(super) fn still_stopped(port: String) -> Difference {
+    let said = "forwards nothing since its keeper was killed while the network's time was lost \
+                (sudo ontick switch run lets it forward again)";
+    Difference { place: port, said: said.into(), gone: false }
 }
 
 #[cfg(test)]

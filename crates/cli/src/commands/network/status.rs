@@ -5,6 +5,7 @@ use ontick_network::endpoint::Planned;
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, Live, SwitchDir, differences};
 use ontick_switch::kernel::status::status;
+use ontick_switch::kernel::time_loss;
 use ontick_switch::user::station::served;
 use ontick_tsn::model::{Gates, Plane, Port, Switch};
 use ontick_tsn::network::Network;
@@ -136,7 +137,7 @@ impl Applied {
             let base = |port: &Port, gates: &Gates| Base::of(port, gates, gates.base.at_second(second_ns));
             switch.ports.iter().filter_map(|port| Some(base(port, port.gates.as_ref()?))).collect()
         } else {
-            let status = status(&Live, &switch, &plan)?;
+            let status = status(&Live, &switch, &plan, time_loss::in_force(&folder, &switch))?;
             found.extend(status.differences.iter().map(ToString::to_string));
             let base = |(port, seen): (&Port, &ontick_switch::kernel::status::PortStatus)| {
                 let times = seen.oper.as_ref().or(seen.admin.as_ref())?;

@@ -204,10 +204,8 @@ pub fn goes_in_ns(folder: &SwitchDir) -> Option<u64> {
 
 fn look(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<Shown, Failure> {
     let forced = time_loss::in_force(folder, switch);
-    let plan = folder.plan()?;
-    let plan = forced.map_or(plan.clone(), |to| time_loss::forced(&plan, to));
     Ok(Shown {
-        standing: status(&Live, switch, &plan)?,
+        standing: status(&Live, switch, &folder.plan()?, forced)?,
         forced,
         complete: journal.is_complete(),
         watched: folder.is_watched(),

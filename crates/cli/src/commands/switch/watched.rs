@@ -89,8 +89,7 @@ fn at_work(report: &Report) -> String {
 
 fn of_kernel(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> Result<SwitchNow, Failure> {
     let forced = time_loss::in_force(folder, switch);
-    let plan = folder.plan()?;
-    let found = status(&Live, switch, &forced.map_or(plan.clone(), |to| time_loss::forced(&plan, to)))?;
+    let found = status(&Live, switch, &folder.plan()?, forced)?;
     let (state, fine) = match (journal.is_complete(), found.differences.as_slice(), folder.is_watched()) {
         (true, [], _) if forced == Some(GateOverride::Open) => {
             ("its gates are all open, as the network's time is lost".into(), false)

@@ -68,7 +68,7 @@ impl<'a> KernelPlane<'a> {
     }
 
     fn status(&self) -> Result<kernel::Status, String> {
-        let status = self.namespace.within(|| kernel::status(&Live, &self.switch, &self.plan));
+        let status = self.namespace.within(|| kernel::status(&Live, &self.switch, &self.plan, None));
         status.map_err(|e| e.to_string())?.map_err(|e| e.to_string())
     }
 }

@@ -2,6 +2,7 @@
 
 use ontick_switch::apply::{Journal, Live, StartupFile, SwitchDir};
 use ontick_switch::kernel::status::{LinkState, PortStatus, status};
+use ontick_switch::kernel::time_loss;
 use ontick_tsn::model::{Clock, Plane, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
@@ -39,7 +40,7 @@ pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
         Plane::User => of_user(folder, &switch),
         _ => {
             let plan = folder.plan().map_err(failed)?;
-            let found = status(&Live, &switch, &plan).map_err(failed)?;
+            let found = status(&Live, &switch, &plan, time_loss::in_force(folder, &switch)).map_err(failed)?;
             found.ports.into_iter().map(|port| (port.name.clone(), of_kernel(&port, switch.clock))).collect()
         }
     };
