@@ -33,7 +33,7 @@ pub struct Figures {
 pub fn command(job: &Job) -> Words {
     let (cpu, priority, seconds) = (job.cpu, job.priority, job.duration_ns / 1_000_000_000);
     let line = format!("latency edge --method poll --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --json");
-    std::iter::once(job.ontick.display().to_string()).chain(line.split(' ').map(String::from)).collect()
+    job.command(&line)
 }
 
 /// Measures `blocks` blocks under a load.

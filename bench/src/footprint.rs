@@ -82,7 +82,7 @@ fn timer(job: &Job, more: &str) -> Words {
         job.cpu,
         job.priority
     );
-    std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
+    job.command(&line)
 }
 
 /// How fast the journal of a run grows while the load runs, in bytes per second.

@@ -39,11 +39,7 @@ pub fn command(job: &Job) -> Words {
         job.cpu,
         job.priority
     );
-    words(job, &line)
-}
-
-fn words(job: &Job, line: &str) -> Words {
-    std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
+    job.command(&line)
 }
 
 fn block(job: &Job, inspected: bool) -> Result<Series, String> {
@@ -51,7 +47,7 @@ fn block(job: &Job, inspected: bool) -> Result<Series, String> {
     let inspector = if inspected {
         // Longer than the loop: it ends when the loop does.
         let duration = exact(job.duration_ns * 2 + 1_000_000_000);
-        Some(child::start(&words(job, &format!("inspect --after 1ms --duration {duration} --json {}", timed.id())))?)
+        Some(child::start(&job.command(&format!("inspect --after 1ms --duration {duration} --json {}", timed.id())))?)
     } else {
         None
     };

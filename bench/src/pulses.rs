@@ -37,7 +37,7 @@ pub fn command(job: &Job, side: usize) -> Words {
         "pulse --output {}/17 --width {WIDTH} --method {by} --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --json",
         chip()
     );
-    std::iter::once(job.ontick.display().to_string()).chain(line.split(' ').map(String::from)).collect()
+    job.command(&line)
 }
 
 fn chip() -> String {
@@ -48,8 +48,7 @@ fn chip() -> String {
 pub fn measure(job: &Job, pairs: u32) -> Result<Vec<Block>, String> {
     let sides = (0..pairs).flat_map(|pair| if pair % 2 == 0 { [0, 1] } else { [1, 0] });
     let blocks = sides.map(|side| one(job, side)).collect();
-    let remove = ["gpio", "remove", &chip()].map(String::from);
-    child::run(&std::iter::once(job.ontick.display().to_string()).chain(remove).collect::<Vec<_>>())?;
+    child::run(&job.command(&format!("gpio remove {}", chip())))?;
     blocks
 }
 

@@ -40,6 +40,13 @@ pub struct Job {
     pub duration_ns: u64,
 }
 
+impl Job {
+    /// The command that runs the ontick to measure with these words.
+    pub fn command(&self, line: &str) -> Words {
+        std::iter::once(self.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
+    }
+}
+
 impl Side {
     /// As the tables call it.
     pub fn name(self) -> &'static str {

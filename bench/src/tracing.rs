@@ -64,7 +64,7 @@ pub fn command(job: &Job, explain: bool) -> Words {
         job.priority,
         if explain { " --explain" } else { "" }
     );
-    std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
+    job.command(&line)
 }
 
 /// Of pairs of a block with tracing and one without.

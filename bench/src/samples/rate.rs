@@ -64,7 +64,7 @@ pub fn command(job: &Job, khz: u64, seconds: u64, folder: &Path) -> Words {
          --to tcp:127.0.0.1:0,format=csv --to unix:{folder}/socket,format=binary --to file:{folder}/samples.ontick \
          --duration {seconds}s --cpu {cpu} --policy fifo:{priority} --explain --outlier-threshold {period_us}us --json"
     );
-    std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
+    job.command(&line)
 }
 
 /// Samples at one rate for so long.

@@ -13,7 +13,7 @@ pub fn command(job: &Job, khz: u64, seconds: u64) -> Words {
         "latency timer --method spin --duty 100% --interval {period_us}us --duration {seconds}s --cpu {cpu} \
          --policy fifo:{priority} --explain --outlier-threshold {period_us}us --json"
     );
-    std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect()
+    job.command(&line)
 }
 
 /// What it missed.

@@ -40,8 +40,6 @@ fn block(job: &Job, watched: bool) -> Result<u64, String> {
         job.cpu,
         job.priority
     );
-    let words: Vec<String> =
-        std::iter::once(job.ontick.display().to_string()).chain(line.split_whitespace().map(String::from)).collect();
-    let run = store::parse(&child::run(&words)?.stdout).map_err(|e| format!("ontick's result: {e}"))?;
+    let run = store::parse(&child::run(&job.command(&line))?.stdout).map_err(|e| format!("ontick's result: {e}"))?;
     run.series.first().and_then(|series| series.latency.quantile(0.99)).ok_or_else(|| "ontick took no sample".into())
 }
