@@ -1,4 +1,4 @@
-//! What ontick takes besides time on its CPU: start-up, memory, room for the journal.
+//! What ontick takes besides time on its CPU: memory, room for the journal.
 
 use std::fs;
 use std::path::Path;
@@ -6,27 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use ontick_measure::Load;
-use ontick_record::compare::{Spread, paired};
 use ontick_units::exact;
 
 use crate::child::{self, Words};
 use crate::side::Job;
 
-/// Starts of which the median is taken.
-const STARTS: u32 = 20;
 /// One hour at 1 kHz.
 const MANY: u64 = 3_600_000;
 /// Bits of memory that the kernel may miscount: it sums pages in batches of 64 per CPU on small machines.
 pub const MISCOUNT_KIB: u64 = 256;
 /// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// From the start of a program to its end, in ms.
-pub fn start_up(words: &[String]) -> Result<Spread, String> {
-    let times: Result<Vec<f64>, String> =
-        (0..STARTS).map(|_| child::run(words).map(|finished| finished.wall.as_secs_f64() * 1e3)).collect();
-    paired(times?).ok_or_else(|| "no start was timed".into())
-}
 
 /// A run and the most memory that it held.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,11 +145,5 @@ mod tests {
         assert_eq!(growth(&[at(0, 2_000), at(1, 2_100), at(2, 2_150), at(3, 2_300)]), Some(100.0));
         assert_eq!(growth(&[at(0, 2_000), at(1, 2_100)]), None);
         assert_eq!(growth(&[]), None);
-    }
-
-    #[test]
-    fn starting_a_program_takes_time() {
-        let spread = start_up(&["true".into()]).unwrap();
-        assert!(spread.pairs == STARTS as usize && spread.min > 0.0);
     }
 }

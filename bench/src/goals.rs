@@ -11,7 +11,6 @@ use crate::show::{percent_down, times};
 use crate::side::Side;
 use crate::tracing;
 use crate::versus::{self, Versus};
-use ontick_record::compare::Spread;
 use ontick_units::show;
 
 /// Samples below 3 µs, of all periods, for each load.
@@ -37,7 +36,6 @@ const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
 const LINK_SOURCE: f64 = 6_600.0;
 /// What tracing may add to the hybrid loop's median.
 const TRACING_NS: f64 = 1_000.0;
-const START_UP_MS: f64 = 3.0;
 
 /// One thing that must be reached.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,8 +65,6 @@ pub struct Figures<'a> {
     pub costs: &'a [Cost],
     /// A write and a read of registers.
     pub accesses: &'a [Access],
-    /// Of ontick, in ms.
-    pub start_up: Spread,
     /// Over time.
     pub over_time: &'a Growth,
     /// Over samples.
@@ -91,9 +87,6 @@ pub fn judge(seen: &Figures) -> Vec<Goal> {
     goals.push(cpu_time(under("idle")));
     goals.push(sample(seen.costs));
     goals.push(access(seen.accesses));
-    let milliseconds = seen.start_up.median;
-    let start_up = (format!("{milliseconds:.1} ms"), milliseconds <= START_UP_MS);
-    goals.push(Goal::new("start-up", format!("≤ {START_UP_MS} ms"), Some(start_up)));
     goals.push(memory(seen.over_time));
     goals.push(memory(seen.over_samples));
     goals.push(faults(seen.versus));
@@ -219,18 +212,15 @@ mod tests {
     fn verdicts(
         versus: &[Versus],
         (sample_ns, more_ns, traced): (f64, f64, &[tracing::Cost]),
-        start_up_ms: f64,
         long_kib: u64,
     ) -> Vec<Option<bool>> {
         let costs = [Cost { of: "full sample".into(), least_ns: 1.0, median_ns: sample_ns }];
         let growth = Growth { short: memory_of(8_000), long: memory_of(long_kib) };
-        let start_up = ontick_record::compare::paired([start_up_ms]).unwrap();
         let accesses = [access_of(0.1), access_of(more_ns)];
         let seen = Figures {
             versus,
             costs: &costs,
             accesses: &accesses,
-            start_up,
             over_time: &growth,
             over_samples: &growth,
             tracing: traced,
@@ -247,9 +237,9 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_judged() {
-        let verdicts = verdicts(&[], (35.0, 2.0, &[]), 3.0, 8_000);
+        let verdicts = verdicts(&[], (35.0, 2.0, &[]), 8_000);
         let (nothing, reached) = (None, Some(true));
-        assert_eq!(verdicts, [&[nothing; 6][..], &[reached; 5], &[nothing; 11]].concat());
+        assert_eq!(verdicts, [&[nothing; 6][..], &[reached; 4], &[nothing; 11]].concat());
     }
 
     #[test]
@@ -290,8 +280,8 @@ mod tests {
         idle.cpu = idle.wall;
         let (reached, missed) = (Some(true), Some(false));
         assert_eq!(
-            verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 3.1, 9_000),
-            [&[missed, missed, reached, reached][..], &[missed; 9], &[None; 9]].concat()
+            verdicts(&measured, (35.1, 2.1, &[cost_of(60, 50), cost_of(1_051, 50)]), 9_000),
+            [&[missed, missed, reached, reached][..], &[missed; 8], &[None; 9]].concat()
         );
     }
 }

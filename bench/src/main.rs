@@ -24,6 +24,7 @@ mod page;
 mod pair_table;
 mod part;
 mod planning;
+mod program;
 mod pulses;
 mod python_loop;
 mod round_trips;
@@ -78,6 +79,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
     for part in parts {
         let goals = match part {
             Part::Timing => timing::measure(arguments, &job),
+            Part::Program => small(arguments, &job),
             Part::Samples => sampled(arguments, &job),
             Part::Planning => planned(arguments, &job),
             Part::Judge => judged(arguments, &job),
@@ -180,6 +182,13 @@ impl LoopPage {
             Ok(goals(&all))
         })
     }
+}
+
+/// The program itself.
+fn small(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
+    page_of(("The program", "program figures"), arguments, job, |page| {
+        Ok(program::goals(&program::measure(job, page)?))
+    })
 }
 
 /// Samples at several rates.

@@ -5,6 +5,8 @@
 pub enum Part {
     /// The timed loop beside its peers, pulses, edges and links
     Timing,
+    /// The program's size, its start, and how long a check and a report take
+    Program,
     /// Samples for four clients at once, beside a loop that only spins
     Samples,
     /// The planning of schedules beside tsnkit

@@ -29,7 +29,6 @@ pub fn measure(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
     page.table(&show::costs(accesses.iter().flat_map(|access| [&access.raw, &access.line])));
     page.words("Both in turns on the same word of memory; a chip takes its own time on top, of both.");
 
-    let start_up = start_up(job, &mut page)?;
     let (over_time, over_samples) = memory(scale, job, &mut page)?;
     journal(arguments, scale, job, &mut page)?;
 
@@ -45,7 +44,6 @@ pub fn measure(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
         versus: &versus,
         costs: &costs,
         accesses: &accesses,
-        start_up,
         over_time: &over_time,
         over_samples: &over_samples,
         tracing: &tracing,
@@ -173,17 +171,6 @@ fn links(arguments: &Arguments, job: &Job, page: &mut Page) -> Result<Vec<link::
     }
     page.words("Rates count the bytes of the file, from before the sender's start to the receiver's end, with what had to be repeated; the article counts the bits on the wire, of which pulses and gaps of 100 and 200us carry 6.67 kb/s with two widths of each and 13.3 kb/s with four. Lines and wires are simulated: this is what the program and this machine's scheduler can do, no board's pins.");
     Ok(all)
-}
-
-fn start_up(job: &Job, page: &mut Page) -> Result<ontick_record::compare::Spread, String> {
-    let ontick = footprint::start_up(&[job.ontick.display().to_string(), "--version".into()])?;
-    let nothing = footprint::start_up(&["true".into()])?;
-    page.heading("Start-up");
-    page.words(&format!(
-        "ontick --version, from fork to end, median of {} (least–most): {:.1} ms ({:.1}–{:.1}); true, a program that does nothing: {:.1} ms.",
-        ontick.pairs, ontick.median, ontick.min, ontick.max, nothing.median
-    ));
-    Ok(ontick)
 }
 
 fn memory(scale: Scale, job: &Job, page: &mut Page) -> Result<(footprint::Growth, footprint::Growth), String> {
