@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::user::core::{Channels, Core, PortConfig};
+use ontick_switch::user::core::{Channels, Command, Core, Discarded, PortConfig, Streams};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::user::time::Time;
@@ -79,7 +79,7 @@ fn the_core_allocates_nothing() {
     let gates = Schedule::new(0, &[Entry { open: 1, for_ns: 80_000 }, Entry { open: 2, for_ns: 20_000 }]);
     let attach = |seed| PortConfig { port: Some(Endless(seed)), rate: 1_000_000_000, schedule: Some(gates.clone()) };
     let counters = Counters::of(&switch);
-    let ((_tell, commands), (discarded, _freed), (stalls, _reported)) =
+    let ((mut tell, commands), (discarded, mut freed), (stalls, _reported)) =
         (RingBuffer::new(8), RingBuffer::new(8), RingBuffer::new(8));
     let channels = Channels { commands, discarded, stalls };
     let attachments = vec![attach(0), attach(100), attach(200)];
@@ -89,16 +89,29 @@ fn the_core_allocates_nothing() {
     (0..50_000).for_each(|_| core.turn());
     assert_eq!(allocations() - before, 0);
 
+    // Nor where it gets other streams.
+    let mut others = switch.streams.clone();
+    others.remove(0);
+    others.iter_mut().filter_map(|of| of.meter.as_mut()).for_each(|meter| meter.burst += 1);
+    let streams = Streams::after(&switch.streams, &others, &others, &counters.streams.all()[1..], 7);
+    assert!(tell.push(Command::Streams(streams)).is_ok());
+    let before = allocations();
+    core.housekeeping();
+    (0..50_000).for_each(|_| core.turn());
+    assert_eq!(allocations() - before, 0);
+    assert!(matches!(freed.pop(), Ok(Discarded::Streams(_))));
+
     // It had something to do of every kind.
     let sum = |count: fn(&ontick_switch::user::counters::QueueCounters) -> u64| {
         counters.ports.iter().flat_map(|port| &port.queues).map(count).sum::<u64>()
     };
     let kinds = [sum(|q| q.sent.get()), sum(|q| q.full.get()), sum(|q| q.refused.get()), counters.stalls.get()];
     assert!(kinds.iter().all(|count| *count > 0), "{kinds:?}");
-    let of_streams: Vec<u64> = counters.streams.iter().flat_map(|of| of.drops()).map(|(_, frames)| frames).collect();
+    let of_streams: Vec<u64> =
+        counters.streams.all().iter().flat_map(|of| of.drops()).map(|(_, frames)| frames).collect();
     // The causes of each stream in turn; the last is for frames without a number.
     assert!(of_streams.len() == 35 && [0, 9, 15, 34].iter().all(|cause| of_streams[*cause] > 0), "{of_streams:?}");
-    assert!(counters.streams[3].numbered.get() > 0);
+    assert!(counters.streams.all()[3].numbered.get() > 0);
     assert!(counters.addresses_without_place.get() > 0 && counters.ports[0].malformed.get() > 0);
 }
 

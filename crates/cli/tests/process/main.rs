@@ -59,6 +59,7 @@ mod namespace;
 mod neighbours;
 mod netconf;
 mod netconf_errors;
+mod netconf_streams;
 mod network_apply;
 mod network_check;
 mod network_programs;

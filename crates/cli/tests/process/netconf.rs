@@ -68,13 +68,18 @@ impl Talk {
     /// Asks for what must be done.
     #[track_caller]
     pub(super) fn ask(&mut self, inner: &str) {
-        self.say(&(rpc(inner) + "]]>]]>"));
-        let reply = self.hear();
+        let reply = self.answer(inner);
         assert!(reply.contains("<ok/>"), "{inner}: {reply}");
     }
 
+    /// What is answered.
+    pub(super) fn answer(&mut self, inner: &str) -> String {
+        self.say(&(rpc(inner) + "]]>]]>"));
+        self.hear()
+    }
+
     /// Ends without a word.
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         send(self.pid(), Signal::KILL);
         self.0.wait().unwrap();
     }
@@ -88,7 +93,7 @@ impl Drop for Talk {
 }
 
 /// An edit of the first window, and of what is left of 1 ms.
-fn edit(blue_us: u32) -> String {
+pub(super) fn edit(blue_us: u32) -> String {
     let entry = |index: u32, us: u32| {
         format!(
             "<gate-control-entry><index>{index}</index><time-interval-value>{}</time-interval-value></gate-control-entry>",

@@ -227,7 +227,7 @@ def stream(size, filter_more="", tagged="tagged"):
     )
 
 
-def streams_are_policed_from_the_next_boot():
+def streams_are_policed():
     with session() as one:
         def sizes(store):
             reply = etree.fromstring(one.get_config(store).data_xml.encode())
@@ -242,9 +242,15 @@ def streams_are_policed_from_the_next_boot():
         edit(stream(300))
         assert (sizes("candidate"), sizes("running")) == ([("5", "300")], [])
         one.validate("candidate")
-        refused("operation-not-supported", one.commit, "streams cannot be changed", "startup", "stream-identity")
+        one.commit()
+        assert sizes("running") == [("5", "300")]
+        edit(stream(400))
+        one.commit(confirmed=True)
+        assert sizes("running") == [("5", "400")]
+        one.cancel_commit()
+        assert sizes("running") == [("5", "300")]
         one.copy_config(source="candidate", target="startup")
-        assert (sizes("startup"), sizes("running")) == ([("5", "300")], [])
+        assert sizes("startup") == [("5", "300")]
 
         # What is refused changes nothing.
         refused("invalid-value", lambda: edit(stream(300, "<priority-spec>six</priority-spec>")), "wildcard", "priority-spec")
@@ -260,13 +266,13 @@ def streams_are_policed_from_the_next_boot():
              f'<bridges xmlns="{BRIDGE}"><bridge><name>cell</name><component><name>cell</name>'
              f'<stream-filters xmlns="{PSFP}" nc:operation="delete"/></component></bridge></bridges></config>')
         one.copy_config(source="candidate", target="startup")
-        assert sizes("startup") == []
-        one.discard_changes()
+        one.commit()
+        assert (sizes("startup"), sizes("running")) == ([], [])
 
 
 commits_are_confirmed()
 startup_is_kept()
-streams_are_policed_from_the_next_boot()
+streams_are_policed()
 with session() as one:
     # Killed, and so not to be closed.
     two = session()

@@ -1,6 +1,13 @@
 //! What is known of destination addresses: a table with open addressing that is half empty at least and does not grow.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::hash::{BuildHasher, RandomState};
+
+/// A seed that nobody can know.
+pub fn random_seed() -> u64 {
+    RandomState::new().hash_one(0u8)
+}
+
 /// Values by address, and by VLAN where that counts.
 #[derive(Debug)]
 pub struct AddressTable<V> {

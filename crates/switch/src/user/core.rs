@@ -28,9 +28,10 @@ use super::table::{Learning, Table};
 use super::time::Time;
 use burst::Share;
 use egress_port::EgressPort;
-use streams::{Outcome, Streams};
+use streams::Outcome;
 
 pub use command::{Channels, Command, Discarded, PortConfig, Stall};
+pub use streams::Streams;
 
 use crate::loops::{self, Prober};
 use ontick_tsn::frame::Header;
@@ -133,7 +134,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             entries: Entries::new(&switch.forwarding.entries, seed),
             learning: switch.forwarding.learning,
             flood: switch.forwarding.flood.as_ref().map_or(Ports::ALL, |ports| ports.iter().collect()),
-            streams: Streams::of(switch, seed),
+            streams: Streams::of(&switch.streams, &counters.streams.all(), seed),
             pool,
             spare,
             seen_ns: time.now_ns(),
@@ -324,7 +325,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             let port = &self.outlets[from].port;
             let came_ns = || self.time.now_ns().saturating_sub(port.as_ref().map_or(0, P::age_ns));
             let frame = (self.pool.get_mut(slot), octets);
-            match streams.receive(from, &mut header, frame, came_ns, &counters.streams) {
+            match streams.receive(from, &mut header, frame, came_ns) {
                 Outcome::Passes(length, ports) => (octets, split) = (length, ports),
                 Outcome::Policed => return seen.policed.add(1),
                 Outcome::Eliminated => return seen.eliminated.add(1),

@@ -1,11 +1,15 @@
 //! What was counted. The core alone writes; whoever likes reads.
 
+mod stream_list;
+
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use serde::{Deserialize, Serialize};
 
 use ontick_tsn::model::{CLASSES, Switch};
+
+pub use stream_list::StreamList;
 
 /// A number that one thread counts up.
 #[derive(Debug, Default)]
@@ -80,7 +84,7 @@ pub struct Counters {
     pub ports: Vec<PortCounters>,
     /// By stream, in the order of the model.
     #[serde(default)]
-    pub streams: Vec<StreamCounters>,
+    pub streams: StreamList,
 }
 
 /// Of one stream (IEEE 802.1Q-2022 clause 12.31.2).
@@ -320,7 +324,6 @@ impl Counters {
 
     /// For the ports and streams of a switch, all zero.
     pub fn of(switch: &Switch) -> Self {
-        let streams = switch.streams.iter().map(|_| StreamCounters::default()).collect();
-        Self { streams, ..Self::new(switch.ports.len()) }
+        Self { streams: StreamList::of(switch.streams.len()), ..Self::new(switch.ports.len()) }
     }
 }

@@ -51,6 +51,13 @@ impl Gates {
         old
     }
 
+    /// Follows the lists of others until the base time of its own. Those others have what is needed no more.
+    pub fn succeed(&mut self, others: &mut Self) {
+        let own = self.oper.take();
+        std::mem::swap(self, others);
+        others.oper = self.change(own);
+    }
+
     /// Opens or closes all gates at once; nothing has them follow their lists again, at once.
     pub fn force(&mut self, forced: Option<GateOverride>) {
         self.forced = forced;

@@ -1,6 +1,7 @@
 //! Whether frames of a stream come by as many paths as they should (latent error detection, IEEE 802.1CB-2017 clause
 //! 7.4.4): while one path works, nothing else shows that another does not.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ontick_tsn::model::Switch;
@@ -40,9 +41,19 @@ impl LatentErrors {
         Self { test_at: PERIOD, reset_at: RESET, streams: streams.collect() }
     }
 
+    /// Of a switch whose streams have changed: what came before counts no more.
+    pub fn from_now(switch: &Switch, elapsed: Duration, counters: &[Arc<StreamCounters>]) -> Self {
+        let mut errors = Self::new(switch);
+        (errors.test_at, errors.reset_at) = (elapsed + PERIOD, elapsed + RESET);
+        for of in &mut errors.streams {
+            of.base = counters.get(of.stream).map_or(0, |counters| of.missing(counters));
+        }
+        errors
+    }
+
     /// So long after the beginning: streams of which copies are missing, or came by more paths, with how many (below zero: too
     /// many).
-    pub fn look(&mut self, elapsed: Duration, counters: &[StreamCounters]) -> Vec<(usize, i64)> {
+    pub fn look(&mut self, elapsed: Duration, counters: &[Arc<StreamCounters>]) -> Vec<(usize, i64)> {
         if elapsed < self.test_at {
             return Vec::new();
         }
@@ -54,8 +65,7 @@ impl LatentErrors {
         let mut found = Vec::new();
         for of in &mut self.streams {
             let Some(counters) = counters.get(of.stream) else { continue };
-            let discarded = counters.duplicates.get() + counters.rogue.get();
-            let missing = (counters.recovered() * (of.paths - 1)) as i64 - discarded as i64;
+            let missing = of.missing(counters);
             if (missing - of.base).unsigned_abs() > DIFFERENCE {
                 counters.latent_errors.add(1);
                 found.push((of.stream, missing - of.base));
@@ -65,6 +75,14 @@ impl LatentErrors {
             }
         }
         found
+    }
+}
+
+impl Paths {
+    /// Copies that have not come, or too many (below zero).
+    fn missing(&self, counters: &StreamCounters) -> i64 {
+        let discarded = counters.duplicates.get() + counters.rogue.get();
+        (counters.recovered() * (self.paths - 1)) as i64 - discarded as i64
     }
 }
 
@@ -83,7 +101,7 @@ mod tests {
     #[test]
     fn a_path_that_brings_nothing_is_found_until_it_does_again() {
         let switch = switch();
-        let counters = crate::user::counters::Counters::of(&switch).streams;
+        let counters = crate::user::counters::Counters::of(&switch).streams.all();
         let mut errors = LatentErrors::new(&switch);
         let mut seconds = 0;
         let mut two_seconds = |first: u64, second: u64| {

@@ -94,7 +94,7 @@ pub fn text(switch: &Switch, report: &Report) -> String {
     }
     for (metric, help, count) in OF_STREAM.into_iter().filter(|_| !switch.streams.is_empty()) {
         let family = text.family(metric, Kind::Counter, help);
-        for (stream, counters) in switch.streams.iter().zip(&report.counters.streams) {
+        for (stream, counters) in switch.streams.iter().zip(&report.counters.streams.all()) {
             family.sample(&all.and("stream", &stream.name), count(counters));
         }
     }

@@ -16,6 +16,7 @@ use ontick_rt::{cpus, watchdog};
 use ontick_undo::privilege::keep_only;
 use rustix::thread::CapabilitySet;
 
+use super::address_table::random_seed;
 use super::core::{Channels, Command, Core, Discarded, PortConfig, Stall};
 use super::counters::Counters;
 use super::ending::{Ending, Patience, step_down, wait_for_end};
@@ -122,8 +123,8 @@ fn ends<P>(switch: &Switch, attachments: Vec<PortConfig<P>>) -> (Outer<P>, Inner
 
 impl<P: Port> Inner<P> {
     fn core(self, counters: &Counters) -> Core<'_, P, SwitchClock> {
-        let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
-        Core::new(&self.switch, self.attachments, SwitchClock::new(self.distance), counters, self.channels, seed)
+        let clock = SwitchClock::new(self.distance);
+        Core::new(&self.switch, self.attachments, clock, counters, self.channels, random_seed())
     }
 }
 
@@ -248,6 +249,16 @@ impl<P: Port + Send + 'static> Running<P> {
             let ontick_rt::rtrb::PushError::Full(command) = refused;
             command
         })
+    }
+
+    /// How many commands it can be told now.
+    pub fn room(&self) -> usize {
+        self.commands.slots()
+    }
+
+    /// Whether the core has taken all that it was told.
+    pub fn has_taken_all(&self) -> bool {
+        self.commands.slots() == COMMANDS
     }
 
     /// Frees what the core gave back, follows the clock, and sees that the core is alive.

@@ -1,5 +1,6 @@
 //! The user data plane on real ports: opened, watched, closed again when they vanish and opened when they return.
 
+mod change;
 mod event;
 mod interfaces;
 mod ports;
@@ -20,9 +21,9 @@ use crate::apply::{Live, SwitchDir};
 use crate::link::{self, Watch};
 use crate::loops;
 use ontick_tsn::model::{GateOverride, Switch};
-use ontick_tsn::schedule::Schedule;
-use ports::{OpenPorts, Watched, base, base_ns, rate};
+use ports::{OpenPorts, Watched};
 
+pub use change::ChangeError;
 pub use event::ServiceEvent;
 pub use report::{PortReport, Report};
 
@@ -45,18 +46,6 @@ pub enum ServeError {
     /// It would make a loop.
     #[error("{0}")]
     Loop(loops::Loop),
-}
-
-/// Why a switch that is set up was not changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChangeError {
-    /// Something else differs, too.
-    #[error("only gates can change while the switch is set up; for anything else revert it and apply it again")]
-    MoreThanGates,
-    /// The core has commands that it has not taken yet.
-    #[error("the core does not take commands at the moment; try again")]
-    Busy,
 }
 
 /// A data plane at work on the machine's ports.
@@ -161,35 +150,6 @@ impl Service {
         self.running.distance_ns()
     }
 
-    /// Takes over the gates of a changed model; everything else of it must be as it was.
-    pub fn change(&mut self, switch: &Switch) -> Result<(), ChangeError> {
-        let without = |switch: &Switch| {
-            let mut plain = switch.clone();
-            plain.ports.iter_mut().for_each(|port| port.gates = None);
-            plain
-        };
-        if without(switch) != without(&self.switch) {
-            return Err(ChangeError::MoreThanGates);
-        }
-        let base_ns = base_ns(switch);
-        for (index, port) in switch.ports.iter().enumerate() {
-            if port.gates == self.switch.ports[index].gates {
-                continue;
-            }
-            let schedule = Schedule::of(switch, port, base(port, base_ns), rate(port));
-            let reported = self.running.send(Command::Gates(index, schedule));
-            reported.map_err(|_| ChangeError::Busy)?;
-        }
-        (self.switch, self.base_ns) = (switch.clone(), base_ns);
-        // Ports that have gates for the first time.
-        for at in 0..self.ports.len() {
-            if self.ports[at].ahead_ns == 0 {
-                self.look_ahead(at);
-            }
-        }
-        Ok(())
-    }
-
     /// What the gates are in place of their lists.
     pub fn forced(&self) -> Option<GateOverride> {
         self.forced
@@ -245,7 +205,7 @@ impl Service {
 
     /// Streams of which a path is missing.
     fn look_for_latent_errors(&mut self) -> Vec<ServiceEvent> {
-        let found = self.latent_errors.look(self.began.elapsed(), &self.running.counters().streams);
+        let found = self.latent_errors.look(self.began.elapsed(), &self.running.counters().streams.all());
         let event = |(stream, missing): (usize, i64)| {
             ServiceEvent::LatentError(self.switch.streams[stream].name.clone(), missing)
         };

@@ -212,7 +212,7 @@ fn change_gates(
         config::read_at(&text, ClockId::Realtime.now_ns()).map_err(|e| e.to_string()).map(|parsed| parsed.switch);
     match changed.and_then(|switch| service.change(&switch).map(|()| switch).map_err(|e| e.to_string())) {
         Ok(switch) => {
-            file::note("the gates change at their base time");
+            file::note("gates change at their base time, streams have changed");
             *in_force = (text, switch);
             true
         }

@@ -1,4 +1,4 @@
-//! Other gates for a switch that is set up.
+//! Other gates and streams for a switch that is set up.
 
 use ontick_switch::apply::{Act, Host, Journal, Live, Refused, SwitchDir};
 use ontick_switch::kernel;
@@ -11,7 +11,7 @@ use super::target_flags::{self, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::Failure;
 
-/// Sets the gates that a configuration has; what was done, as a sentence. Whoever calls it holds the lock.
+/// Sets the gates and streams that a configuration has; what was done, as a sentence. Whoever calls it holds the lock.
 pub fn apply(
     folder: &SwitchDir,
     journal: &Journal,
@@ -53,7 +53,7 @@ pub fn apply(
     Ok(format!("Gates of switch {name} are changed on {ports} port{}.", if ports == 1 { "" } else { "s" }))
 }
 
-/// Other gates for a data plane that runs.
+/// For a data plane that runs.
 fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String, Failure> {
     let name = &before.name;
     if target_flags::is_wanted(before, after) {
@@ -62,11 +62,11 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     let after = served(Switch { plane: Plane::User, ..after.clone() });
     let without = |switch: &Switch| {
         let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
-        Switch { ports, ..switch.clone() }
+        Switch { ports, streams: Vec::new(), ..switch.clone() }
     };
     if without(before) != without(&after) {
         return Err(Failure::new(format!(
-            "switch {name} is set up, and only gates can be changed: sudo ontick switch revert {name}, \
+            "switch {name} is set up, and only gates and streams can be changed: sudo ontick switch revert {name}, \
                  then apply"
         )));
     }
@@ -80,9 +80,12 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     folder.keep_configuration(&text, &folder.plan()?)?;
     if !background::took(folder, &text) {
         folder.keep_configuration(&config::write(before), &folder.plan()?)?;
-        return Err(Failure::new("the data plane did not take the gates; they are as before"));
+        return Err(Failure::new("the data plane did not take the gates and streams; they are as before"));
     }
-    Ok(format!("Gates of switch {name} change at their base time."))
+    let has_gates = before.ports.iter().zip(&after.ports).any(|(old, new)| old.gates != new.gates);
+    let streams = (before.streams != after.streams).then(|| format!("Streams of switch {name} are changed."));
+    let gates = has_gates.then(|| format!("Gates of switch {name} change at their base time."));
+    Ok(streams.into_iter().chain(gates).collect::<Vec<_>>().join(" "))
 }
 
 fn all(acts: &[Act]) -> Result<(), Refused> {

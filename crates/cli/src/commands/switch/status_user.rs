@@ -48,7 +48,7 @@ impl Shown {
         if let Some(report) = &self.report {
             text += &core(report);
             text += &forwarding::text(switch);
-            text += &streams::text(switch, &report.counters.streams);
+            text += &streams::text(switch, &report.counters.streams.all());
             for ((port, seen), counters) in switch.ports.iter().zip(&report.ports).zip(&report.counters.ports) {
                 text += &self::port(switch, port, seen, report);
                 text += &counted(switch, counters);

@@ -1,5 +1,7 @@
 //! Streams, and what was counted of them.
 
+use std::sync::Arc;
+
 use ontick_switch::kernel::StreamCount;
 use ontick_switch::user::counters::StreamCounters;
 use ontick_tsn::model::{Stream, Switch};
@@ -7,8 +9,8 @@ use ontick_tsn::model::{Stream, Switch};
 use super::causes::causes;
 
 /// A line for each stream of the user data plane; nothing where there are none.
-pub fn text(switch: &Switch, counters: &[StreamCounters]) -> String {
-    let one = |(stream, counters): (&Stream, &StreamCounters)| {
+pub fn text(switch: &Switch, counters: &[Arc<StreamCounters>]) -> String {
+    let one = |(stream, counters): (&Stream, &Arc<StreamCounters>)| {
         line(&stream.name, counters.frames.get(), &counters.drops(), &counters.remarks())
     };
     switch.streams.iter().zip(counters).map(one).collect()

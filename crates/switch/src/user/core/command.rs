@@ -4,6 +4,8 @@ use ontick_rt::rtrb::{Consumer, Producer};
 use ontick_tsn::model::GateOverride;
 use ontick_tsn::schedule::Schedule;
 
+use super::streams::Streams;
+
 /// How a port is to be used.
 pub struct PortConfig<P> {
     /// The port itself; absent while its interface is gone.
@@ -30,6 +32,8 @@ pub enum Command<P> {
     Replace(usize, Option<P>, u64),
     /// Frames may be handed over to a port so many ns before their gate opens, as they take longer until they leave.
     Ahead(usize, u64),
+    /// Other streams, made by [`Streams::after`] from those before; none where frames of none are known any more.
+    Streams(Option<Box<Streams>>),
     /// Send a probe out of every port, to see whether one comes in at another.
     Probe,
 }
@@ -40,6 +44,8 @@ pub enum Discarded<P> {
     Schedule(Schedule),
     /// A port.
     Port(P),
+    /// What was done with frames of streams.
+    Streams(Box<Streams>),
 }
 
 /// A stretch of time in which the core did not run.

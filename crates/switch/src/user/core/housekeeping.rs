@@ -83,6 +83,15 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 self.bursts = self.allows_bursts();
                 old.map(Discarded::Schedule)
             }
+            // Between two frames: each is held to the streams of before or to these.
+            Command::Streams(mut streams) => {
+                if let (Some(new), Some(old)) = (&mut streams, &mut self.streams) {
+                    new.carry_over(old);
+                }
+                let old = std::mem::replace(&mut self.streams, streams);
+                self.bursts = self.allows_bursts();
+                old.map(Discarded::Streams)
+            }
             // Of all ports before any of them is looked at again: none is open while another is closed.
             Command::Force(forced) => {
                 self.outlets.iter_mut().for_each(|outlet| outlet.gates.force(forced));

@@ -6,8 +6,10 @@ mod meter;
 mod r_tag;
 mod recovery;
 
+use std::sync::Arc;
+
 use ontick_tsn::frame::Header;
-use ontick_tsn::model::{Entry, Stream, Switch};
+use ontick_tsn::model::{Entry, Stream};
 use ontick_tsn::schedule::Schedule;
 use ontick_tsn::wire;
 
@@ -22,7 +24,7 @@ use recovery::{Recovery, Verdict};
 const OPEN: u16 = 1;
 
 /// All streams of a switch.
-pub(super) struct Streams {
+pub struct Streams {
     /// The first of those to an address.
     first: AddressTable<u16>,
     filters: Vec<Filter>,
@@ -43,6 +45,9 @@ pub(super) enum Outcome {
 
 /// What is done with the frames of one stream.
 struct Filter {
+    counters: Arc<StreamCounters>,
+    /// The same stream, where it was there before.
+    before: Option<Before>,
     vlan: Option<u16>,
     from: Option<[u8; 6]>,
     ingress: Ports,
@@ -58,45 +63,79 @@ struct Filter {
     next: Option<u16>,
 }
 
+/// A stream as it was before the streams were changed.
+struct Before {
+    /// Its place among those of then.
+    place: u16,
+    /// Whether its gate has the same list.
+    has_gate: bool,
+}
+
 impl Streams {
-    /// Nothing where the switch has none. Gates that begin with the next second begin at second 0.
-    pub fn of(switch: &Switch, seed: u64) -> Option<Box<Self>> {
-        if switch.streams.is_empty() {
+    /// Nothing where there are none. Gates that begin with the next second begin at second 0. Counters are in the same order.
+    pub(super) fn of(streams: &[Stream], counters: &[Arc<StreamCounters>], seed: u64) -> Option<Box<Self>> {
+        if streams.is_empty() {
             return None;
         }
-        let mut filters: Vec<Filter> = switch.streams.iter().map(Filter::new).collect();
+        let new = |(stream, counters): (&Stream, &Arc<StreamCounters>)| Filter::new(stream, counters.clone());
+        let mut filters: Vec<Filter> = streams.iter().zip(counters).map(new).collect();
         let mut first = AddressTable::new(filters.len(), seed);
         // Of several to one address the first is put in last.
-        for (index, stream) in switch.streams.iter().enumerate().rev() {
+        for (index, stream) in streams.iter().enumerate().rev() {
             filters[index].next = first.get(&stream.to, 0);
             first.insert(&stream.to, None, index as u16);
         }
         Some(Box::new(Self { first, filters }))
     }
 
+    /// Those that are to take the place of others in a core at work, which [`Self::carry_over`] gives them.
+    /// `begun` are the same with gates that begin at a known time.
+    pub fn after(
+        before: &[Stream],
+        streams: &[Stream],
+        begun: &[Stream],
+        counters: &[Arc<StreamCounters>],
+        seed: u64,
+    ) -> Option<Box<Self>> {
+        let mut all = Self::of(begun, counters, seed)?;
+        for (filter, stream) in all.filters.iter_mut().zip(streams) {
+            let same = before.iter().enumerate().find(|(_, old)| old.name == stream.name);
+            filter.before = same.map(|(place, old)| Before { place: place as u16, has_gate: old.gate == stream.gate });
+        }
+        Some(all)
+    }
+
+    /// What streams have that were there before goes on in the new ones: the tokens of meters, the numbers of frames, and
+    /// lists of gates until another one begins. Nothing is freed here.
+    pub(super) fn carry_over(&mut self, old: &mut Self) {
+        for filter in &mut self.filters {
+            let Some(Before { place, has_gate }) = filter.before.take() else { continue };
+            if let Some(old) = old.filters.get_mut(usize::from(place)) {
+                filter.carry_over(old, has_gate);
+            }
+        }
+    }
+
     /// What becomes of a frame that came in on a port and is in the slot. Frames of no stream pass.
     #[inline]
-    pub fn receive(
+    pub(super) fn receive(
         &mut self,
         port: usize,
         header: &mut Header,
         (slot, octets): (&mut [u8], usize),
         came_ns: impl FnOnce() -> u64,
-        counters: &[StreamCounters],
     ) -> Outcome {
         let Some(index) = self.find(port, header) else { return Outcome::Passes(octets, None) };
-        let (filter, Some(counters)) = (&mut self.filters[index], counters.get(index)) else {
-            return Outcome::Passes(octets, None);
-        };
-        counters.frames.add(1);
+        let filter = &mut self.filters[index];
+        filter.counters.frames.add(1);
         let came_ns = if filter.is_timed() { came_ns() } else { 0 };
-        let Some(octets) = filter.eliminate(header, (&mut *slot, octets), came_ns, counters) else {
+        let Some(octets) = filter.eliminate(header, (&mut *slot, octets), came_ns) else {
             return Outcome::Eliminated;
         };
-        if !filter.admits(header, octets, came_ns, counters) {
+        if !filter.admits(header, octets, came_ns) {
             return Outcome::Policed;
         }
-        filter.replicate(header, (slot, octets), counters)
+        filter.replicate(header, (slot, octets))
     }
 
     /// The first stream, in the order of the file, that a frame belongs to.
@@ -114,12 +153,12 @@ impl Streams {
     }
 
     /// Whether it matters for any of them when frames came.
-    pub fn are_timed(&self) -> bool {
+    pub(super) fn are_timed(&self) -> bool {
         self.filters.iter().any(Filter::is_timed)
     }
 
     /// It is another time than it was.
-    pub fn clock_was_set(&mut self, now_ns: u64) {
+    pub(super) fn clock_was_set(&mut self, now_ns: u64) {
         for filter in &mut self.filters {
             if let Some(meter) = &mut filter.meter {
                 meter.clock_was_set(now_ns);
@@ -135,13 +174,15 @@ impl Streams {
 }
 
 impl Filter {
-    fn new(stream: &Stream) -> Self {
+    fn new(stream: &Stream, counters: Arc<StreamCounters>) -> Self {
         let gate = stream.gate.as_ref().map(|gate| {
             let entry = |open, for_ns| Entry { open: if open { OPEN } else { 0 }, for_ns };
             let entries: Vec<Entry> = gate.entries.iter().map(|of| entry(of.open, of.for_ns)).collect();
             Gates::new(Some(Schedule::new(gate.base.at_second(0), &entries)))
         });
         Self {
+            counters,
+            before: None,
             vlan: stream.vlan,
             from: stream.from,
             ingress: stream.ingress.as_ref().map_or(Ports::ALL, |ports| ports.iter().collect()),
@@ -155,6 +196,24 @@ impl Filter {
         }
     }
 
+    fn carry_over(&mut self, old: &mut Self, has_gate: bool) {
+        self.number = old.number;
+        if let (Some(meter), Some(old)) = (&mut self.meter, &old.meter) {
+            meter.take_tokens(old);
+        }
+        if let (Some(recovery), Some(old)) = (&mut self.recovery, &mut old.recovery) {
+            if recovery.is_like(old) {
+                std::mem::swap(recovery, old);
+            }
+        }
+        if let (Some(gate), Some(old)) = (&mut self.gate, &mut old.gate) {
+            match has_gate {
+                true => std::mem::swap(gate, old),
+                false => gate.succeed(old),
+            }
+        }
+    }
+
     /// Whether it matters when frames came.
     #[inline]
     fn is_timed(&self) -> bool {
@@ -163,13 +222,8 @@ impl Filter {
 
     /// Lets of each number the first frame pass, without its redundancy tag if it needs that no more; how long it is then.
     #[inline]
-    fn eliminate(
-        &mut self,
-        header: &mut Header,
-        (slot, octets): (&mut [u8], usize),
-        came_ns: u64,
-        counters: &StreamCounters,
-    ) -> Option<usize> {
+    fn eliminate(&mut self, header: &mut Header, (slot, octets): (&mut [u8], usize), came_ns: u64) -> Option<usize> {
+        let counters = &self.counters;
         let Some(recovery) = &mut self.recovery else { return Some(octets) };
         let Some(number) = header.sequence else {
             counters.tagless.add(1);
@@ -201,7 +255,8 @@ impl Filter {
 
     /// Whether a frame is no larger, no more and at no other time than it may be.
     #[inline]
-    fn admits(&mut self, header: &Header, octets: usize, came_ns: u64, counters: &StreamCounters) -> bool {
+    fn admits(&mut self, header: &Header, octets: usize, came_ns: u64) -> bool {
+        let counters = &self.counters;
         if header.sdu(octets) > self.max_sdu {
             counters.over_sdu.add(1);
             return false;
@@ -220,12 +275,8 @@ impl Filter {
 
     /// Numbers a frame that is to leave by several ports, if it has no number yet.
     #[inline]
-    fn replicate(
-        &mut self,
-        header: &mut Header,
-        (slot, octets): (&mut [u8], usize),
-        counters: &StreamCounters,
-    ) -> Outcome {
+    fn replicate(&mut self, header: &mut Header, (slot, octets): (&mut [u8], usize)) -> Outcome {
+        let counters = &self.counters;
         if self.replicate.is_none() || header.sequence.is_some() {
             return Outcome::Passes(octets, self.replicate);
         }

@@ -191,6 +191,7 @@ macro_rules! core {
 }
 
 mod bursts;
+mod changed_streams;
 mod due;
 mod ends;
 mod forwarding;

@@ -1,5 +1,4 @@
-//! What becomes of a switch that is to be as a configuration says: its gates change, its streams from the next start on, and
-//! nothing else can.
+//! What becomes of a switch that is to be as a configuration says: its gates and its streams change, and nothing else can.
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, SwitchDir};
@@ -34,7 +33,7 @@ impl Change {
             ));
         }
         let Some(switch) = checked(folder, wanted)? else { return Ok(None) };
-        if switch.streams != before.streams {
+        if before.plane != Plane::User && switch.streams != before.streams {
             let what = "streams cannot be changed while the switch is set up: copy candidate to startup, which is set up at the \
                         next boot";
             return Err(RpcError::application(Tag::OperationNotSupported, format!("/{STREAMS}"), what));

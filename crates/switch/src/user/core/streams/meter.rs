@@ -37,6 +37,11 @@ impl Meter {
         green
     }
 
+    /// Begins with what another bucket has, as far as it has room: setting a meter anew is no way to fill it.
+    pub fn take_tokens(&mut self, other: &Self) {
+        (self.tokens, self.at_ns) = (other.tokens.min(self.full), other.at_ns);
+    }
+
     /// It is another time than it was: the bucket is as full as before.
     pub fn clock_was_set(&mut self, now_ns: u64) {
         self.at_ns = now_ns;

@@ -48,6 +48,11 @@ impl Recovery {
         }
     }
 
+    /// Whether it remembers as much, and for as long.
+    pub fn is_like(&self, other: &Self) -> bool {
+        (self.length, self.timeout_ns) == (other.length, other.timeout_ns)
+    }
+
     /// Whether nothing was accepted for so long that any number is again, from then on (clause 7.4.3.3).
     #[inline]
     pub fn times_out(&mut self, now_ns: u64) -> bool {

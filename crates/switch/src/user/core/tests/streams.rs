@@ -4,7 +4,7 @@ use super::*;
 use ontick_tsn::model::{Base, Elimination, Meter, Stream, StreamGate, StreamGateEntry};
 
 /// Frames to the station 2, of any VLAN and source.
-fn stream() -> Stream {
+pub(super) fn stream() -> Stream {
     Stream {
         name: "axis".into(),
         to: [2, 0, 0, 0, 0, 2],
@@ -19,7 +19,7 @@ fn stream() -> Stream {
     }
 }
 
-fn with(streams: Vec<Stream>, ports: usize) -> (Bench, Switch) {
+pub(super) fn with(streams: Vec<Stream>, ports: usize) -> (Bench, Switch) {
     let switch = Switch { streams, ..switch(ports, 64) };
     let mut bench = Bench::new(ports);
     bench.counters = Counters::of(&switch);
@@ -32,7 +32,7 @@ fn passed(stream: Stream, frames: &[Vec<u8>]) -> (usize, [u64; 4]) {
     let mut core = core!(bench, &switch, None);
     bench.far[0].0.borrow_mut().coming.extend(frames.iter().cloned());
     (0..400).for_each(|_| core.turn());
-    let of = &bench.counters.streams[0];
+    let of = &bench.counters.streams.all()[0];
     let counted = [of.frames.get(), of.over_sdu.get(), of.gate_closed.get(), of.red.get()];
     assert_eq!(bench.counters.ports[0].policed.get(), counted[1..].iter().sum::<u64>());
     (gone(&bench.far[1]).len(), counted)
@@ -82,7 +82,7 @@ fn the_first_stream_in_the_file_that_fits_counts() {
     let tagged = [frame(7, 2, 0, 0, 100), frame(8, 2, 0, 0, 100), frame(1, 3, 0, 0, 100)];
     bench.far[0].0.borrow_mut().coming.extend(tagged.into_iter().chain(untagged));
     (0..40).for_each(|_| core.turn());
-    let counted: Vec<u64> = bench.counters.streams.iter().map(|of| of.over_sdu.get()).collect();
+    let counted: Vec<u64> = bench.counters.streams.all().iter().map(|of| of.over_sdu.get()).collect();
     assert_eq!(counted, [1, 1, 1, 1, 1]);
 }
 
@@ -132,7 +132,7 @@ fn a_frame_passes_if_its_gate_was_open_when_it_came() {
     let came: Vec<u32> = gone(&bench.far[1]).iter().map(|frame| number(frame)).collect();
     assert_eq!(came, expected);
     assert!(expected.len() > 50 && expected.len() < 350, "{}", expected.len());
-    assert_eq!(bench.counters.streams[0].gate_closed.get(), 400 - expected.len() as u64);
+    assert_eq!(bench.counters.streams.all()[0].gate_closed.get(), 400 - expected.len() as u64);
 }
 
 #[test]
@@ -141,12 +141,12 @@ fn a_clock_that_was_set_back_neither_closes_a_gate_nor_empties_a_meter() {
     let gate = Some(StreamGate { base: Base::At(0), cycle_ns: 1_000_000, entries: entries.to_vec() });
     let meter = Some(Meter { rate: 100_000_000, burst: 1_000 });
     let (bench, switch) = with(vec![Stream { gate, meter, ..stream() }], 2);
-    let mut streams = Streams::of(&switch, 3).unwrap();
-    let counters = &bench.counters.streams;
+    let mut streams = Streams::of(&switch.streams, &bench.counters.streams.all(), 3).unwrap();
+    let counters = bench.counters.streams.all();
     let admit = |streams: &mut Streams, at_ns: u64, octets| {
         let mut frame = frame(1, 2, 0, 0, octets);
         let mut header = Header::read(&frame).unwrap();
-        streams.receive(0, &mut header, (&mut frame[..], octets), || at_ns, counters) == Outcome::Passes(octets, None)
+        streams.receive(0, &mut header, (&mut frame[..], octets), || at_ns) == Outcome::Passes(octets, None)
     };
     assert!(admit(&mut streams, 5_000_000_400, 990));
     assert!(!admit(&mut streams, 5_000_000_450, 990), "the bucket is empty");
@@ -225,7 +225,7 @@ fn a_talker_that_babbles_moves_others_by_one_of_its_frames_at_most() {
 const TURN_NS: u64 = 1_500;
 
 /// A numbered frame, as another switch sends it.
-fn numbered(mut frame: Vec<u8>, number: u16) -> Vec<u8> {
+pub(super) fn numbered(mut frame: Vec<u8>, number: u16) -> Vec<u8> {
     let [a, b] = number.to_be_bytes();
     frame.splice(16..16, [0xf1, 0xc1, 0, 0, a, b]);
     frame
@@ -247,7 +247,7 @@ fn a_replicated_frame_leaves_by_each_port_with_the_next_number() {
         assert_eq!(ours, expected);
     }
     assert_eq!(gone(&bench.far[3]), [frame(1, 9, 0, 7, 60)], "nothing else but what has no stream");
-    let counters = &bench.counters.streams[0];
+    let counters = &bench.counters.streams.all()[0];
     assert_eq!((counters.frames.get(), counters.numbered.get()), (4, 3));
 }
 
@@ -265,7 +265,7 @@ fn untagged_frames_are_numbered_behind_their_addresses_and_the_longest_have_no_r
     let mut expected = untagged;
     expected.splice(12..12, [0xf1, 0xc1, 0, 0, 0, 0]);
     assert_eq!(gone(&bench.far[1]), [expected, numbered(longest, 1)]);
-    assert_eq!((bench.counters.streams[0].no_room.get(), bench.counters.ports[0].oversized.get()), (1, 1));
+    assert_eq!((bench.counters.streams.all()[0].no_room.get(), bench.counters.ports[0].oversized.get()), (1, 1));
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn of_two_paths_each_frame_passes_once_and_without_its_number() {
     // Of the last nine the second path brings nothing.
     let expected: Vec<u32> = (0..200).filter(|n| n % 3 != 0 || n % 5 != 0 && *n < 191).collect();
     assert_eq!(came, expected);
-    let of = &bench.counters.streams[0];
+    let of = &bench.counters.streams.all()[0];
     let all: u64 = [&bench.counters.ports[0], &bench.counters.ports[1]].map(|port| port.eliminated.get()).iter().sum();
     assert_eq!(of.duplicates.get() + of.rogue.get() + of.tagless.get(), all);
     assert_eq!((of.rogue.get(), of.tagless.get(), of.recovered()), (1, 1, expected.len() as u64));

@@ -1,0 +1,101 @@
+//! What changes while the core runs: gates and streams.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ontick_tsn::model::{Port, Switch};
+use ontick_tsn::schedule::Schedule;
+
+use super::Service;
+use super::ports::{base, base_ns, rate};
+use crate::user::address_table::random_seed;
+use crate::user::core::{Command, Streams};
+use crate::user::counters::StreamCounters;
+use crate::user::either::EitherPort;
+use crate::user::latent_errors::LatentErrors;
+
+/// A core that works takes commands within this.
+const TAKES: Duration = Duration::from_millis(500);
+const TURN: Duration = Duration::from_millis(1);
+
+/// Why a switch that is set up was not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// Something else differs, too.
+    #[error(
+        "only gates and streams can change while the switch is set up; for anything else revert it and apply it again"
+    )]
+    MoreThanGatesAndStreams,
+    /// The core has commands that it has not taken yet.
+    #[error("the core does not take commands at the moment; try again")]
+    Busy,
+}
+
+impl Service {
+    /// Takes over the gates and the streams of a changed model, all of them or none; everything else of it must be as it was.
+    /// Afterwards the core holds frames to the new streams, unless it is kept from its work.
+    pub fn change(&mut self, switch: &Switch) -> Result<(), ChangeError> {
+        if without_changeable(switch) != without_changeable(&self.switch) {
+            return Err(ChangeError::MoreThanGatesAndStreams);
+        }
+        let base_ns = base_ns(switch);
+        let mut commands = Vec::new();
+        let mut counters = None;
+        if switch.streams != self.switch.streams {
+            let (streams, of_each) = self.streams(switch, base_ns);
+            commands.push(Command::Streams(streams));
+            counters = Some(of_each);
+        }
+        commands.extend(self.gates(switch, base_ns));
+        if self.running.room() < commands.len() {
+            return Err(ChangeError::Busy);
+        }
+        for command in commands {
+            self.running.send(command).map_err(|_| ChangeError::Busy)?;
+        }
+        let began = Instant::now();
+        while !self.running.has_taken_all() && began.elapsed() < TAKES {
+            std::thread::sleep(TURN);
+        }
+        if let Some(counters) = counters {
+            self.running.counters().streams.replace(counters);
+            self.latent_errors =
+                LatentErrors::from_now(switch, self.began.elapsed(), &self.running.counters().streams.all());
+        }
+        (self.switch, self.base_ns) = (switch.clone(), base_ns);
+        // Ports that have gates for the first time.
+        for at in 0..self.ports.len() {
+            if self.ports[at].ahead_ns == 0 {
+                self.look_ahead(at);
+            }
+        }
+        Ok(())
+    }
+
+    fn gates(&self, switch: &Switch, base_ns: u64) -> Vec<Command<EitherPort>> {
+        let ports = switch.ports.iter().zip(&self.switch.ports).enumerate();
+        let differ = ports.filter(|(_, (new, old))| new.gates != old.gates);
+        let command = |(index, (port, _)): (usize, (&Port, &Port))| {
+            Command::Gates(index, Schedule::of(switch, port, base(port, base_ns), rate(port)))
+        };
+        differ.map(command).collect()
+    }
+
+    /// The streams for the core, with their counters: those of a stream that was there before go on.
+    fn streams(&self, switch: &Switch, base_ns: u64) -> (Option<Box<Streams>>, Vec<Arc<StreamCounters>>) {
+        let (before, all) = (&self.switch.streams, self.running.counters().streams.all());
+        let counters = |name: &str| {
+            let old = before.iter().zip(&all).find(|(old, _)| old.name == name);
+            old.map_or_else(Arc::default, |(_, counters)| counters.clone())
+        };
+        let counters: Vec<_> = switch.streams.iter().map(|stream| counters(&stream.name)).collect();
+        let begun = switch.with_stream_gates_at(base_ns).streams;
+        (Streams::after(before, &switch.streams, &begun, &counters, random_seed()), counters)
+    }
+}
+
+fn without_changeable(switch: &Switch) -> Switch {
+    let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
+    Switch { ports, streams: Vec::new(), ..switch.clone() }
+}
