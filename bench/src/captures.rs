@@ -55,7 +55,6 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Vec<Read>, Stri
             raw.display(),
             file.display()
         )))?;
-        without_meta(&file).map_err(|e| format!("{}: {e}", file.display()))?;
         let bytes = file.metadata().map_err(|e| format!("{}: {e}", file.display()))?.len();
         let mut read = Read { name, bytes, edges: size.edges, ours: Vec::new(), theirs: Vec::new() };
         for round in 0..size.rounds {
@@ -84,15 +83,6 @@ pub fn measure(job: &Job, size: Size, page: &mut Page) -> Result<Vec<Read>, Stri
         SHORTEST + KINDS - 1
     ));
     Ok(all)
-}
-
-/// sigrok-cli 0.7.2 puts a line of its own before a value change dump of samples without a format.
-fn without_meta(file: &Path) -> std::io::Result<()> {
-    let all = std::fs::read(file)?;
-    match all.iter().position(|octet| *octet == b'\n').filter(|_| all.starts_with(b"META ")) {
-        Some(end) => std::fs::write(file, &all[end + 1..]),
-        None => Ok(()),
-    }
 }
 
 fn words(line: &str) -> Words {

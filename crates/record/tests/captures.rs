@@ -58,6 +58,19 @@ fn what_another_program_counts_is_found_in_each_format() {
     }
 }
 
+/// sigrok-cli says the rate of samples without a format in a line of its own, amid what its output module writes.
+#[test]
+fn what_sigrok_cli_writes_of_raw_samples_is_read_with_its_rate() {
+    let counts = counts();
+    for (name, line) in [("random-raw.vcd", 0), ("random-raw.csv", 3)] {
+        let text = fs::read_to_string(path(name)).unwrap();
+        assert_eq!(text.lines().nth(line), Some("META samplerate: 24000000"), "{name}");
+        let run = measured(name, intervals("0"), None);
+        assert_eq!(counted(&run), counts, "{name}");
+        assert_eq!(run.instrument.unwrap().rate_hz, Some(24_000_000), "{name}");
+    }
+}
+
 #[test]
 fn formats_agree_on_responses() {
     let subject =

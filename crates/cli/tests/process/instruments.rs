@@ -188,9 +188,19 @@ fn what_sigrok_captures_and_converts_has_the_same_pulses() {
         fs::write(folder.join(name), sigrok(&["-i", "demo.sr", "-O", format], folder)).unwrap();
         files.push(name.into());
     }
+    // Of samples alone it names the channels by their numbers, and says the rate in a line of its own.
+    fs::write(folder.join("samples"), &samples).unwrap();
+    for (name, format) in [("raw.vcd", "vcd"), ("raw.csv", "csv")] {
+        let raw = ["-I", "binary:numchannels=8:samplerate=24000000", "-i", "samples", "-O", format];
+        let text = sigrok(&raw, folder);
+        assert!(String::from_utf8_lossy(&text).contains("META samplerate: 24000000\n"), "{format}");
+        fs::write(folder.join(name), text).unwrap();
+        files.push(name.into());
+    }
     let path = |name: &String| -> PathBuf { folder.join(name) };
     for (channel, bit) in [("D0", 1u8), ("D2", 4), ("D5", 32)] {
         for file in &files {
+            let channel = if file.starts_with("raw") { &channel[1..] } else { channel };
             let record = imported(&[path(file).to_str().unwrap(), "--channel", channel]);
             let mut compared = 0;
             for (i, high) in [(0, true), (1, false)] {

@@ -5,6 +5,7 @@ mod row;
 
 use std::io::Read;
 
+use super::aside::{Aside, several_frames};
 use super::clock::Clock;
 use super::listener::{Channel, Header, Level, Levels, Listener};
 use super::window::Window;
@@ -44,6 +45,7 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
         match line.strip_prefix(';').or_else(|| line.strip_prefix('#')) {
             Some(comment) => head.comment(comment, lines.line())?,
             None if line.trim().is_empty() => {}
+            None if head.aside(&line) => {}
             None => columns = Some((self::columns(&line, &head, lines.line())?, line)),
         }
     }
@@ -73,7 +75,7 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
     if let Some(first) = first {
         rows.row(first.as_bytes(), lines.line(), listener)?;
     }
-    let mut line = Vec::new();
+    let (mut line, mut frames) = (Vec::new(), 0);
     while let Some(next) = lines.next_line()? {
         // A row as the one before is one sample more.
         if rows.repeats(next) {
@@ -81,6 +83,13 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
         }
         line.clear();
         line.extend_from_slice(next);
+        if line == b"FRAME-END" {
+            frames += 1;
+            if frames > 1 {
+                return Err(several_frames(lines.line()));
+            }
+            continue;
+        }
         if !line.iter().all(u8::is_ascii_whitespace) && !line.starts_with(b";") {
             rows.row(&line, lines.line(), listener)?;
         }
@@ -89,6 +98,18 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
 }
 
 impl Head {
+    /// Whether sigrok-cli says something of its own in a line above the labels.
+    fn aside(&mut self, line: &str) -> bool {
+        match Aside::of(line) {
+            Some(Aside::Rate(rate)) => {
+                self.rate = self.rate.or(Some(rate));
+                true
+            }
+            Some(Aside::FrameBegins) => true,
+            Some(Aside::FrameEnds) | None => false,
+        }
+    }
+
     fn comment(&mut self, comment: &str, line: u64) -> Result<(), CaptureError> {
         let comment = comment.trim();
         if let Some(rate) = comment.strip_prefix("Samplerate:") {

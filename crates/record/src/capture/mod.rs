@@ -4,6 +4,7 @@
 //! of any length takes the same memory: a reader's window (256 KiB), a count for each different length of time (16 384 at
 //! most), and the names of the channels.
 
+mod aside;
 mod clock;
 mod counts;
 mod csv;
@@ -31,6 +32,7 @@ pub use rate::Rate;
 pub use recorded::{Edge, Recorded};
 
 use crate::Run;
+use aside::Aside;
 use document::Measuring;
 use listener::Listener;
 use recorded::Keeping;
@@ -100,7 +102,8 @@ pub fn detect(begin: &[u8]) -> Option<Format> {
     }
     let text = String::from_utf8_lossy(begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin));
     let declares = ["$date", "$version", "$comment", "$timescale", "$scope", "$var", "$enddefinitions"];
-    if declares.iter().any(|word| text.trim_start().starts_with(word)) && text.contains("$end") {
+    let dump = Aside::pass_over(&text).trim_start();
+    if declares.iter().any(|word| dump.starts_with(word)) && text.contains("$end") {
         return Some(Format::Vcd);
     }
     let mut lines = text.lines().map(|line| line.trim().to_ascii_lowercase());

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::aside::{Aside, several_frames};
 use super::clock::Clock;
 use super::listener::{Channel, Header, Level, Levels, Listener};
 use super::window::Window;
@@ -59,19 +60,39 @@ fn until_end<R: Read>(words: &mut Window<R>, what: &str) -> Result<Vec<String>, 
     }
 }
 
+/// What sigrok-cli puts before the first declaration, by the word it begins with.
+fn aside<R: Read>(begin: &[u8], words: &mut Window<R>) -> Result<Option<Aside>, CaptureError> {
+    if begin != b"META" {
+        return Ok(Aside::of(&String::from_utf8_lossy(begin)));
+    }
+    let (key, value) = (word(words, "META")?, word(words, "META")?);
+    Ok(Aside::of(&format!("META {key} {value}")))
+}
+
 fn declarations<R: Read>(words: &mut Window<R>) -> Result<Declared, CaptureError> {
     let (mut declared, mut scopes, mut held) = (Declared::default(), Vec::<String>::new(), 0);
+    let mut is_first = true;
     loop {
         let Some(keyword) = words.word()? else {
             return Err(CaptureError::line(words.line(), "the dump ends before $enddefinitions"));
         };
         if !keyword.starts_with(b"$") {
+            let keyword = keyword.to_owned();
+            match aside(&keyword, words)?.filter(|_| is_first) {
+                Some(Aside::Rate(rate)) => {
+                    declared.rate = Some(rate);
+                    continue;
+                }
+                Some(Aside::FrameBegins) => continue,
+                Some(Aside::FrameEnds) | None => {}
+            }
             let found = String::from_utf8_lossy(&keyword[..keyword.len().min(20)]).into_owned();
             return Err(CaptureError::line(
                 words.line(),
                 format!("\"{found}\" where a declaration ($timescale, $var, $enddefinitions) is due"),
             ));
         }
+        is_first = false;
         let keyword = String::from_utf8_lossy(keyword).into_owned();
         let line = words.line();
         let within = until_end(words, &keyword)?;
@@ -137,6 +158,7 @@ fn changes<R: Read>(
     let mut value: Option<Level> = None;
     // Between $comment and its $end nothing changes.
     let mut comment = false;
+    let mut frames = 0;
     while let Some(word) = words.word()? {
         if let Some(level) = value.take() {
             set(&mut levels, codes, word, level);
@@ -180,6 +202,12 @@ fn changes<R: Read>(
             // A real number or a text: its code follows, and no channel has it.
             b'r' | b'R' | b's' | b'S' => value = Some(Level::Unknown),
             b'$' => comment = word == b"$comment",
+            b'F' if word == b"FRAME-END" => {
+                frames += 1;
+                if frames > 1 {
+                    return Err(several_frames(words.line()));
+                }
+            }
             _ => {
                 let found = String::from_utf8_lossy(&word[..word.len().min(24)]).into_owned();
                 return Err(CaptureError::line(
@@ -289,6 +317,26 @@ mod tests {
         let (low, high, unknown) = (Level::Low, Level::High, Level::Unknown);
         // The text `s0!` has the code of a channel: what it says is no level.
         assert_eq!(first(&all.unwrap()), [(3, high), (5, unknown), (6, high), (7, unknown), (8, low)]);
+    }
+
+    #[test]
+    fn a_frame_of_sigrok_cli_s_is_a_dump() {
+        let told = HEAD.replace(" at 24 MHz", "");
+        let all = dumped(&format!("FRAME-BEGIN\nMETA samplerate: 8000000\n{told}#0 0!\n#5 1!\nFRAME-END\n#9")).unwrap();
+        assert_eq!((first(&all), all.end), (vec![(0, Level::Low), (5, Level::High)], 9));
+        assert_eq!(all.header.unwrap().clock.rate().map(Rate::hertz), Some(8_000_000));
+        for (text, word) in [
+            ("META samplerate: 24 MHz\n$timescale 1 us $end", "line 1: \"MHz\" where a declaration"),
+            ("META limit_samples: 5\n$timescale 1 us $end", "line 1: \"META\" where a declaration"),
+            ("FRAME-END\n$timescale 1 us $end", "line 1: \"FRAME-END\" where a declaration"),
+            ("$version x $end\nMETA samplerate: 5", "line 2: \"META\" where a declaration"),
+            ("META samplerate:", "line 1: the dump ends within META"),
+        ] {
+            let error = dumped(text).map(|_| ()).unwrap_err();
+            assert!(error.starts_with(word), "{text}: {error}");
+        }
+        let error = dumped(&format!("FRAME-BEGIN\n{HEAD}#0 0!\nFRAME-END\nFRAME-END\n#9")).map(|_| ()).unwrap_err();
+        assert!(error.starts_with("line 17: the capture has several frames"), "{error}");
     }
 
     #[test]

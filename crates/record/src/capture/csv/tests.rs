@@ -56,6 +56,16 @@ fn a_row_of_sigrok_is_a_sample() {
 }
 
 #[test]
+fn a_frame_of_sigrok_cli_s_is_a_table() {
+    let raw = SIGROK.replace("; Samplerate: 24 MHz\n", "FRAME-BEGIN\nMETA samplerate: 24000000\n") + "FRAME-END\n";
+    let all = table(&raw, &[0, 1], None).unwrap();
+    assert_eq!((all.levels, all.end), (table(SIGROK, &[0, 1], None).unwrap().levels, 5));
+    assert_eq!((all.names, all.resolution_ps), (vec!["D0".to_owned(), "D3".into()], 41_667));
+    let error = table(&format!("{raw}1,1\nFRAME-END\n"), &[0, 1], None).map(|_| ()).unwrap_err();
+    assert!(error.starts_with("line 15: the capture has several frames"), "{error}");
+}
+
+#[test]
 fn times_of_sigrok_count_periods() {
     let text = "; Channels (2/2): D0, D1\n; Samplerate: 24 MHz\nTime,D0,D1\n41,1,0\n82,0,1\n205,1,0\n41000000041,0,0\n";
     let all = table(text, &[0], None).unwrap();
