@@ -132,10 +132,9 @@ pub enum Expect {
     Policed {
         /// The port.
         port: String,
-        /// The number of the switch's first action.
-        first: u32,
-        /// The time of the switch's clock when it was planned, in ns, from which "the next second" follows.
-        planned_ns: u64,
+        /// What the actions of each stream of the switch are called.
+        #[serde(default)]
+        actions: Vec<StreamActions>,
         /// Preference of each filter.
         preferences: Vec<u16>,
         /// Number of each stream gate, and how many entries its list has.
@@ -159,6 +158,31 @@ pub enum Expect {
         /// The priority that each rule sets, in their order.
         priorities: Vec<u8>,
     },
+}
+
+/// The actions that streams are policed by, which the filters of all ports share: by their numbers, each kind counted by
+/// itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamActions {
+    /// For the size of frames, of the kind `police`.
+    pub size: u32,
+    /// For the meter, of the same kind.
+    pub meter: u32,
+    /// Of the kind `gate`.
+    pub gate: u32,
+    /// When the list of the gate begins, on the switch's clock, in ns.
+    pub base_ns: u64,
+}
+
+impl StreamActions {
+    /// Those whose first number is this one.
+    pub fn from(first: u32, base_ns: u64) -> Self {
+        Self { size: first, meter: first + 1, gate: first, base_ns }
+    }
+
+    fn has(&self, number: u32) -> bool {
+        [self.size, self.meter, self.gate].contains(&number)
+    }
 }
 
 /// Something is not as a step made it.
@@ -351,9 +375,10 @@ impl Expect {
                 let missing = filters.iter().find(|filter| !now.contains(filter));
                 missing.map(|(preference, _)| format!("has no filter with preference {preference} as it was set"))
             }
-            Expect::Policed { port, first, preferences, gates, .. } => {
+            Expect::Policed { port, actions, preferences, gates } => {
                 let now = undo::policers_at(host, port)?;
-                let there = |preference: &&u16| now.iter().any(|(of, number)| of == *preference && number >= first);
+                let is_ours = |number: u32| actions.iter().any(|actions| actions.has(number));
+                let there = |preference: &&u16| now.iter().any(|(of, number)| of == *preference && is_ours(*number));
                 let missing = preferences.iter().find(|preference| !there(preference));
                 let listed = undo::stream_gates_at(host, port)?;
                 let cut = gates.iter().find_map(|(number, entries)| {

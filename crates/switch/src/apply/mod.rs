@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 pub use act::Act;
 pub(crate) use execute::carry_out;
 pub use execute::{ApplyError, Reverted, UndoneStep, apply, revert};
-pub use expect::{Difference, Expect, differences};
+pub use expect::{Difference, Expect, StreamActions, differences};
 pub(crate) use gates_message::tc_can_set;
 pub use host::{Host, Link, Live, Refused, links};
 pub(crate) use host::{not_installed, parsed};

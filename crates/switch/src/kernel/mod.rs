@@ -50,7 +50,7 @@ use ontick_tsn::model::{Bridge, Port, Role, Switch};
 
 pub use elsewhere::{AnotherMachine, PlanElsewhere, Release, plan_elsewhere};
 pub use metrics::text as metrics;
-pub use policing::{StreamCount, parts as policing_parts, unpoliced};
+pub use policing::{StreamChange, StreamCount, parts as policing_parts, unpoliced};
 pub use preemption::missing as no_preemption;
 pub use priority_map::{First, Lane, Lanes, NoPriorityLeft};
 pub use reconcile::{Options, ReconcileEnd};

@@ -5,22 +5,26 @@
 //! filters of all ports share them.
 
 mod actions;
+mod change;
 mod counts;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeSet;
 
 use ontick_tsn::model::{Bridge, Meter, Stream, StreamGate, Switch};
 
 use super::gates::{When, base_ns, clock_name};
 use super::hook::filters_step;
 use super::probe;
-use crate::apply::{Act, Expect, Hook, Host, Iface, Link, Plan, Step, Undo};
+use crate::apply::{Act, Expect, Hook, Host, Iface, Link, Plan, Step, StreamActions, Undo};
 
 pub use actions::parts;
+pub use change::StreamChange;
 pub use counts::StreamCount;
 pub(super) use counts::counts;
 
-use actions::{Numbers, as_planned, taken};
+use actions::{as_planned, taken};
 
 /// Filters are asked in the order of their preference, which others may have taken up to here.
 const FIRST_PREFERENCE: u16 = 40_000;
@@ -69,13 +73,11 @@ pub fn unpoliced(switch: &Switch) -> Option<String> {
 }
 
 /// What the filters of all ports are made from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Policing<'a> {
     switch: &'a Switch,
-    /// The time of the switch's clock, from which "the next second" follows.
-    planned_ns: u64,
-    /// The number of the first action.
-    first: u32,
+    /// Of each stream.
+    actions: Vec<StreamActions>,
     /// `police` counts whole frames where it looks at their size.
     whole_frames: bool,
 }
@@ -83,52 +85,82 @@ pub(super) struct Policing<'a> {
 impl<'a> Policing<'a> {
     /// For a switch whose actions get the first numbers that are free.
     pub fn plan(host: &impl Host, switch: &'a Switch, now_ns: u64) -> Result<Self, String> {
-        let policing = Self::of(host, switch, (FIRST_ACTION, now_ns));
+        Self::planned(host, switch, |_| None, &BTreeSet::new(), |stream| base_of(stream, now_ns))
+    }
+
+    /// With these actions of streams where there are some, and the first free numbers for the others, but for those that are
+    /// kept free.
+    fn planned(
+        host: &impl Host,
+        switch: &'a Switch,
+        known: impl Fn(&Stream) -> Option<StreamActions>,
+        kept_free: &BTreeSet<u32>,
+        base_ns: impl Fn(&Stream) -> u64,
+    ) -> Result<Self, String> {
         if switch.streams.is_empty() {
-            return Ok(policing);
+            return Ok(Self::of(host, switch, Vec::new()));
         }
         if let Some(why) = unpoliced(switch) {
             return Err(why);
         }
+        let taken = taken(host).map_err(|refused| refused.to_string())?;
+        let is_free = |number: u32| !taken.contains(&number) && !kept_free.contains(&number);
+        let mut free = (FIRST_ACTION..u32::MAX).step_by(2).filter(|first| is_free(*first) && is_free(first + 1));
+        let mut next = |stream| StreamActions::from(free.next().unwrap_or(FIRST_ACTION), base_ns(stream));
+        let actions = switch.streams.iter().map(|stream| known(stream).unwrap_or_else(|| next(stream))).collect();
+        let policing = Self::of(host, switch, actions);
         let lines: Vec<String> = (0..switch.streams.len()).flat_map(|place| policing.filters("lo", place)).collect();
         probe::policing(host, &lines).required()?;
-        let taken = taken(host).map_err(|refused| refused.to_string())?;
-        Ok(Self { first: taken.map_or(FIRST_ACTION, |last| last.max(FIRST_ACTION - 1) + 1), ..policing })
+        Ok(policing)
     }
 
     /// As it was planned, with the numbers that the actions have; nothing where no stream is policed.
     pub fn again(host: &impl Host, switch: &'a Switch, plan: &Plan) -> Option<Self> {
-        as_planned(plan).map(|planned| Self::of(host, switch, planned))
+        let actions = as_planned(plan);
+        (actions.len() == switch.streams.len() && !actions.is_empty()).then(|| Self::of(host, switch, actions.to_vec()))
     }
 
-    fn of(host: &impl Host, switch: &'a Switch, (first, planned_ns): (u32, u64)) -> Self {
-        Self { switch, planned_ns, first, whole_frames: super::release(host) >= WHOLE_FRAMES_SINCE }
+    fn of(host: &impl Host, switch: &'a Switch, actions: Vec<StreamActions>) -> Self {
+        Self { switch, actions, whole_frames: super::release(host) >= WHOLE_FRAMES_SINCE }
     }
 
     /// The step for a port, given those that come before it; nothing where no stream comes in by it.
     pub fn step(&self, host: &impl Host, port: &Link, before: &[Step]) -> Result<Option<Step>, String> {
-        let place = self.switch.ports.iter().position(|of| of.name == port.name);
+        self.step_from(FIRST_PREFERENCE, host, port, before)
+    }
+
+    /// The commands for the streams that come in by a port, each with the preference 0.
+    fn filters_of(&self, port: &str) -> Vec<String> {
+        self.streams_of(port).flat_map(|place| self.filters(port, place)).collect()
+    }
+
+    /// The places of those streams.
+    fn streams_of(&self, port: &str) -> impl Iterator<Item = usize> {
+        let at = self.switch.ports.iter().position(|of| of.name == port);
         let here =
-            |stream: &Stream| stream.ingress.as_ref().is_none_or(|ports| place.is_some_and(|at| ports.contains(&at)));
-        let streams = || self.switch.streams.iter().enumerate().filter(|(_, stream)| here(stream));
-        let filters: Vec<String> = streams().flat_map(|(place, _)| self.filters(&port.name, place)).collect();
-        let gate = |(place, stream): (usize, &Stream)| {
-            Some((Numbers::of(self.first, place).gate, stream.gate.as_ref()?.entries.len()))
-        };
-        let gates = streams().filter_map(gate).collect();
+            move |stream: &Stream| stream.ingress.as_ref().is_none_or(|ports| at.is_some_and(|at| ports.contains(&at)));
+        self.switch.streams.iter().enumerate().filter(move |(_, stream)| here(stream)).map(|(place, _)| place)
+    }
+
+    /// The step with preferences from this one on.
+    fn step_from(&self, first: u16, host: &impl Host, port: &Link, before: &[Step]) -> Result<Option<Step>, String> {
+        let filters = self.filters_of(&port.name);
         if filters.is_empty() {
             return Ok(None);
         }
+        let gate =
+            |place: usize| Some((self.actions[place].gate, self.switch.streams[place].gate.as_ref()?.entries.len()));
+        let gates = self.streams_of(&port.name).filter_map(gate).collect();
         let (name, port) = (&port.name, Iface::from(port));
-        let preferences: Vec<u16> = (FIRST_PREFERENCE..).take(filters.len()).collect();
+        let preferences: Vec<u16> = (first..).take(filters.len()).collect();
         let undo = Undo::Policers { port: port.clone(), preferences: preferences.clone() };
         let step = Step::of(name, "streams are filtered and policed (tc police, gate)");
         let mut step = filters_step(host, step, (&port, Hook::Ingress), &preferences, before, undo)?;
         for (preference, filter) in preferences.iter().zip(filters) {
             step = step.act(Act::run(filter.replace(" pref 0 ", &format!(" pref {preference} "))));
         }
-        let Self { first, planned_ns, .. } = *self;
-        Ok(Some(step.expect(Expect::Policed { port: name.clone(), first, planned_ns, preferences, gates })))
+        let actions = self.actions.clone();
+        Ok(Some(step.expect(Expect::Policed { port: name.clone(), actions, preferences, gates })))
     }
 
     /// The commands for a stream at a port, each with the preference 0.
@@ -151,12 +183,12 @@ impl<'a> Policing<'a> {
 
     /// Size, gate and meter, in this order: what one of them drops does not count for the next.
     fn actions(&self, stream: &Stream, place: usize) -> String {
-        let numbers = Numbers::of(self.first, place);
+        let numbers = self.actions[place];
         let size = stream.max_sdu.map(|octets| {
             let mtu = octets + if self.whole_frames { ETHERNET_HEADER } else { 0 };
             format!("police mtu {mtu} index {} conform-exceed drop", numbers.size)
         });
-        let gate = stream.gate.as_ref().map(|gate| self.gate(gate, numbers.gate));
+        let gate = stream.gate.as_ref().map(|gate| self.gate(gate, numbers));
         let meter = stream.meter.map(|Meter { rate, burst }| {
             let overhead = AROUND + if stream.vlan.is_some_and(|vlan| vlan > 0) { TAG } else { 0 };
             format!(
@@ -173,14 +205,19 @@ impl<'a> Policing<'a> {
         all.iter().enumerate().map(then).collect()
     }
 
-    fn gate(&self, gate: &StreamGate, number: u32) -> String {
+    fn gate(&self, gate: &StreamGate, numbers: StreamActions) -> String {
         let state = |open: bool| if open { "open" } else { "close" };
         // Neither a priority of its own nor a limit of octets.
         let entry = |entry: &ontick_tsn::model::StreamGateEntry| {
             format!(" sched-entry {} {} -1 -1", state(entry.open), entry.for_ns)
         };
         let entries: String = gate.entries.iter().map(entry).collect();
-        let (clock, base) = (clock_name(self.switch.clock), base_ns(gate.base, When::Now(self.planned_ns)));
-        format!("gate index {number} clockid CLOCK_{clock} base-time {base}{entries}")
+        let (clock, StreamActions { gate: number, base_ns, .. }) = (clock_name(self.switch.clock), numbers);
+        format!("gate index {number} clockid CLOCK_{clock} base-time {base_ns}{entries}")
     }
+}
+
+/// When the list of a stream's gate begins that is planned now.
+fn base_of(stream: &Stream, now_ns: u64) -> u64 {
+    stream.gate.as_ref().map_or(0, |gate| base_ns(gate.base, When::Now(now_ns)))
 }

@@ -13,6 +13,7 @@ use crate::apply::{
     Act, Difference, Expect, Host, Journal, Lock, Plan, Refused, Step, SwitchDir, Undo, carry_out, differences, links,
 };
 use crate::link::{Change, Event, Watch};
+use ontick_tsn::config;
 use ontick_tsn::model::{GateOverride, Port, Switch};
 use ontick_tsn::schedule::Schedule;
 
@@ -88,7 +89,7 @@ pub fn run(
 struct Keeper<'a, H> {
     host: &'a H,
     folder: &'a SwitchDir,
-    switch: &'a Switch,
+    switch: Switch,
     plan: Plan,
     options: &'a Options,
     report: &'a mut dyn FnMut(&str),
@@ -121,7 +122,7 @@ impl<'a, H: Host> Keeper<'a, H> {
         Self {
             host,
             folder,
-            switch,
+            switch: switch.clone(),
             plan,
             options,
             report,
@@ -216,8 +217,7 @@ impl<'a, H: Host> Keeper<'a, H> {
             // Another ontick at work with it is waited for.
             let Ok(_lock) = self.folder.lock() else { return false };
             let Ok(Some(mut journal)) = Journal::read(self.folder) else { return true };
-            // Its gates may have been changed.
-            self.plan = self.folder.plan().unwrap_or_else(|_| std::mem::take(&mut self.plan));
+            self.read_again();
             let Ok(replaced) = self.replaced() else { return false };
             self.returned.extend(replaced);
             self.rejoin(&mut journal);
@@ -234,6 +234,14 @@ impl<'a, H: Host> Keeper<'a, H> {
         false
     }
 
+    /// Its gates and streams may have been changed.
+    fn read_again(&mut self) {
+        let configuration = self.folder.configuration().ok().and_then(|text| config::read(&text).ok());
+        if let (Ok(plan), Some(configuration)) = (self.folder.plan(), configuration) {
+            (self.plan, self.switch) = (plan, configuration.switch);
+        }
+    }
+
     /// Somebody who watches the network's time may have lost it. A switch without gates has no use for it.
     fn follow_time(&mut self) {
         let has_gates = self.switch.ports.iter().any(|port| port.gates.is_some());
@@ -246,7 +254,7 @@ impl<'a, H: Host> Keeper<'a, H> {
             Some(GateOverride::Open) => {
                 self.say("the network's time is lost: all gates are open until it is good again");
             }
-            Some(GateOverride::Closed) => match time_loss::not_stopped(self.switch) {
+            Some(GateOverride::Closed) => match time_loss::not_stopped(&self.switch) {
                 None => self.say("the network's time is lost: no port forwards anything until it is good again"),
                 Some(why) => self.say(&format!("the network's time is lost, and {why}")),
             },
@@ -261,7 +269,7 @@ impl<'a, H: Host> Keeper<'a, H> {
 
     /// Ports forward again that were stopped by this process, or by one that was killed.
     fn let_go(&mut self) {
-        let stopped = links(self.host).map(|links| time_loss::stopped(self.switch, &links));
+        let stopped = links(self.host).map(|links| time_loss::stopped(&self.switch, &links));
         for port in stopped.unwrap_or_default() {
             if let Err(refused) = self.host.act(&time_loss::forward(&port, true)) {
                 self.say(&format!("port {port} forwards nothing: {refused}"));
@@ -272,7 +280,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     /// Has a port forward nothing, where that is what is wanted. One without a link does so by itself, and is stopped when it
     /// gets one.
     fn stop_port(&mut self, name: &str) {
-        if self.forced == Some(GateOverride::Closed) && time_loss::not_stopped(self.switch).is_none() {
+        if self.forced == Some(GateOverride::Closed) && time_loss::not_stopped(&self.switch).is_none() {
             let _ = self.host.act(&time_loss::forward(name, false));
         }
     }
@@ -330,7 +338,7 @@ impl<'a, H: Host> Keeper<'a, H> {
     }
 
     fn rejoin_one(&mut self, journal: &mut Journal, name: &str) -> Result<(), String> {
-        let steps = reconfigure::rejoin(self.host, self.switch, &self.plan, name).map_err(|e| e.to_string())?;
+        let steps = reconfigure::rejoin(self.host, &self.switch, &self.plan, name).map_err(|e| e.to_string())?;
         for (at, step) in steps.iter().enumerate() {
             if let Err(error) = carry_out(self.host, journal, step) {
                 // All of it or nothing, so that it can be tried again.
@@ -436,7 +444,7 @@ impl<'a, H: Host> Keeper<'a, H> {
 
     /// Reads counters: for whoever wants them, and to see whether a port stands still that should not.
     fn count(&mut self) {
-        let Ok(ports) = port_statuses(self.host, self.switch) else { return };
+        let Ok(ports) = port_statuses(self.host, &self.switch) else { return };
         for status in &ports {
             if self.stands_still(status) && self.forced.is_none() {
                 let name = status.name.clone();
@@ -446,7 +454,7 @@ impl<'a, H: Host> Keeper<'a, H> {
         }
         if let Some(path) = &self.options.metrics {
             // What cannot be counted is left out.
-            let streams = policing::counts(self.host, self.switch, &self.plan).unwrap_or_default();
+            let streams = policing::counts(self.host, &self.switch, &self.plan).unwrap_or_default();
             let name = self.switch.name.clone();
             let status = Status { name, ports, streams, differences: self.differences.clone() };
             let text = metrics::text(&status, &self.tally);

@@ -1,17 +1,17 @@
-//! Changes to an applied switch: other gates, and a port that has come back.
+//! Changes to an applied switch: other gates, other streams, and a port that has come back.
 
-use crate::apply::{Act, Expect, Host, Plan, Refused, Step, links, openvswitch, port};
+use crate::apply::{Act, Entry, Expect, Host, Plan, Refused, Step, links, openvswitch, port};
 use crate::features;
 use ontick_tsn::model::{Bridge, Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, ClassifierInput};
 use super::found::PortState;
 use super::gates;
-use super::policing::Policing;
+use super::policing::{Policing, StreamChange};
 use super::priority_map::{First, Lanes};
 use super::{CannotPlan, bridge, join, lanes_of, preemption};
 
-/// What other gates take.
+/// What other gates and streams take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regated {
     /// The plan with them.
@@ -20,13 +20,33 @@ pub struct Regated {
     pub acts: Vec<Act>,
     /// And to go back to those before.
     pub back: Vec<Act>,
+    /// What is to be done for streams, if they differ.
+    pub streams: Option<StreamChange>,
 }
 
-/// The plan with other gates; none if the configurations differ in more than gates, or some port has gates in one of them
+impl Regated {
+    /// Whether there is nothing to be done.
+    pub fn is_empty(&self) -> bool {
+        self.acts.is_empty() && self.streams.is_none()
+    }
+
+    /// What sets the gates anew of ports at which filters came to be, which stop software taprio.
+    pub fn again(&self) -> Vec<Act> {
+        let hooked: Vec<&str> = self.streams.iter().flat_map(StreamChange::hooked).collect();
+        let expects = self.plan.steps.iter().flat_map(|step| &step.expects);
+        let gates = expects.filter_map(|expect| match expect {
+            Expect::Taprio { port, taprio } if hooked.contains(&port.as_str()) => Some(gates::replace(port, taprio)),
+            _ => None,
+        });
+        gates.collect()
+    }
+}
+
+/// The plan with other gates and streams; none if the configurations differ in more, or some port has gates in one of them
 /// only.
 pub fn regate(
     host: &impl Host,
-    plan: &Plan,
+    (plan, journal): (&Plan, &[Entry]),
     before: &Switch,
     after: &Switch,
     now_ns: u64,
@@ -37,7 +57,7 @@ pub fn regate(
         return Ok(None);
     }
     let links = links(host)?;
-    let mut regated = Regated { plan: plan.clone(), acts: Vec::new(), back: Vec::new() };
+    let mut regated = Regated { plan: plan.clone(), acts: Vec::new(), back: Vec::new(), streams: None };
     let mut reasons = Vec::new();
     for (old, new) in before.ports.iter().zip(&after.ports) {
         let Some(gates) = new.gates.as_ref().filter(|_| old.gates != new.gates) else { continue };
@@ -45,6 +65,12 @@ pub fn regate(
         let found = PortState { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
         match replaced(host, after, &found, gates, now_ns, &mut regated) {
             Ok(()) => {}
+            Err(why) => reasons.push(why),
+        }
+    }
+    if before.streams != after.streams {
+        match StreamChange::plan(host, journal, &mut regated.plan, (before, after), now_ns) {
+            Ok(change) => regated.streams = Some(change),
             Err(why) => reasons.push(why),
         }
     }
@@ -79,7 +105,7 @@ fn replaced(
 fn without_gates(switch: &Switch) -> (Switch, Vec<bool>) {
     let has = switch.ports.iter().map(|port| port.gates.is_some()).collect();
     let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
-    (Switch { ports, ..switch.clone() }, has)
+    (Switch { ports, streams: Vec::new(), ..switch.clone() }, has)
 }
 
 /// What sets up a port anew that had gone and has come back, with the gates of the applied plan.

@@ -15,7 +15,7 @@ fn a_shaped_class_whose_gate_closes_is_refused() {
     // As are other gates for a switch that is applied.
     let before = with_gates(Some(gates(&[(3, 800_000), (2, 200_000)], Guard::None)));
     let standing = plan(&PAPER, &before, 0).unwrap();
-    let refused = regate(&PAPER, &standing, &before, &switch, 0).unwrap_err();
+    let refused = regate(&PAPER, (&standing, &[]), &before, &switch, 0).unwrap_err();
     assert_eq!(refused.reasons, [why]);
 }
 

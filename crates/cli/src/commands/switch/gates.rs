@@ -31,26 +31,39 @@ pub fn apply(
         return of_user(folder, &before, switch);
     }
     let plan = folder.plan()?;
-    let Some(regated) = kernel::regate(&Live, &plan, &before, switch, ontick_switch::clock::now_ns(switch.clock))?
-    else {
+    let now_ns = ontick_switch::clock::now_ns(switch.clock);
+    let Some(regated) = kernel::regate(&Live, (&plan, journal.entries()), &before, switch, now_ns)? else {
         return Err(Failure::new(format!(
-            "switch {name} is set up, and only the gates of ports that have some can be changed: sudo \
+            "switch {name} is set up, and only streams and the gates of ports that have some can be changed: sudo \
                  ontick switch revert {name}, then apply"
         )));
     };
-    if regated.acts.is_empty() {
+    if regated.is_empty() {
         return Ok(format!("Switch {name} is already as the file says."));
+    }
+    if let (Some(streams), Some(mut journal)) = (&regated.streams, Journal::read(folder)?) {
+        streams.intend(&mut journal)?;
     }
     // Before the gates: whoever keeps the switch then sets the new ones.
     folder.keep_configuration(&config::write(switch), &regated.plan)?;
-    if let Err(refused) = all(&regated.acts) {
-        let back = all(&regated.back);
+    if let Err(refused) = in_kernel(&regated) {
+        let back = all(&regated.back).and_then(|()| all(&regated.again()));
         folder.keep_configuration(&config::write(&before), &plan)?;
         back.map_err(|worse| Failure::new(format!("{refused}, and the gates before cannot be restored: {worse}")))?;
-        return Err(Failure::new(format!("{refused}. The gates are as before")));
+        return Err(Failure::new(format!("{refused}. Gates and streams are as before")));
     }
     let ports = regated.acts.len();
-    Ok(format!("Gates of switch {name} are changed on {ports} port{}.", if ports == 1 { "" } else { "s" }))
+    let streams = regated.streams.is_some().then(|| format!("Streams of switch {name} are changed."));
+    let gates = (ports > 0)
+        .then(|| format!("Gates of switch {name} are changed on {ports} port{}.", if ports == 1 { "" } else { "s" }));
+    Ok(streams.into_iter().chain(gates).collect::<Vec<_>>().join(" "))
+}
+
+/// Streams last: what of them is refused leaves those of before.
+fn in_kernel(regated: &kernel::Regated) -> Result<(), Refused> {
+    all(&regated.acts)?;
+    regated.streams.as_ref().map_or(Ok(()), |streams| streams.carry_out(&Live))?;
+    all(&regated.again())
 }
 
 /// For a data plane that runs.

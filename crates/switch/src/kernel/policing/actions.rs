@@ -1,12 +1,11 @@
 //! The actions of streams: their numbers, and those that there are.
 
+use std::collections::BTreeSet;
+
 use ontick_tsn::model::{Stream, Switch};
 use serde_json::Value;
 
-use crate::apply::{Expect, Host, Plan, Refused, parsed};
-
-/// Actions of the kind `police` that a stream has: one for the size, one for the meter.
-const OF_A_STREAM: u32 = 2;
+use crate::apply::{Expect, Host, Plan, Refused, StreamActions, parsed};
 
 /// The parts of the kernel that it takes, by their names in `check`.
 pub fn parts(switch: &Switch) -> Vec<&'static str> {
@@ -24,27 +23,14 @@ pub fn parts(switch: &Switch) -> Vec<&'static str> {
     parts
 }
 
-/// The number of the first action of an applied switch, and when it was planned.
-pub fn as_planned(plan: &Plan) -> Option<(u32, u64)> {
+/// What the actions of each stream of an applied switch are called; nothing where no stream is policed.
+pub fn as_planned(plan: &Plan) -> &[StreamActions] {
     let expects = plan.steps.iter().flat_map(|step| &step.expects);
-    expects.into_iter().find_map(|expect| match expect {
-        Expect::Policed { first, planned_ns, .. } => Some((*first, *planned_ns)),
+    let mut actions = expects.filter_map(|expect| match expect {
+        Expect::Policed { actions, .. } => Some(actions.as_slice()),
         _ => None,
-    })
-}
-
-/// Numbers of the actions of a stream, each kind counted by itself.
-pub struct Numbers {
-    pub size: u32,
-    pub gate: u32,
-    pub meter: u32,
-}
-
-impl Numbers {
-    pub fn of(first: u32, place: usize) -> Self {
-        let size = first + OF_A_STREAM * place as u32;
-        Self { size, gate: first + place as u32, meter: size + 1 }
-    }
+    });
+    actions.next().unwrap_or_default()
 }
 
 /// Actions of a kind, as `tc` shows them.
@@ -54,10 +40,9 @@ pub fn listed(host: &impl Host, kind: &str) -> Result<Vec<Value>, Refused> {
     Ok(shown.into_iter().filter_map(|part| part["actions"].as_array().cloned()).flatten().collect())
 }
 
-/// The highest number that an action has, of those that leave room for others.
-pub fn taken(host: &impl Host) -> Result<Option<u32>, Refused> {
+/// The numbers that actions have.
+pub fn taken(host: &impl Host) -> Result<BTreeSet<u32>, Refused> {
     let mut all = listed(host, "police")?;
     all.extend(listed(host, "gate")?);
-    let numbers = all.iter().filter_map(|action| u32::try_from(action["index"].as_u64()?).ok());
-    Ok(numbers.filter(|number| *number <= u32::MAX / 2).max())
+    Ok(all.iter().filter_map(|action| u32::try_from(action["index"].as_u64()?).ok()).collect())
 }

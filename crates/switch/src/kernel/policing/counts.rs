@@ -4,8 +4,8 @@ use ontick_tsn::model::{Stream, Switch};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::actions::{Numbers, as_planned, listed, parts};
-use crate::apply::{Host, Plan, Refused};
+use super::actions::{as_planned, listed, parts};
+use crate::apply::{Host, Plan, Refused, StreamActions};
 
 /// What was counted of a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +36,10 @@ impl StreamCount {
 
 /// What was counted of each stream, in the order of the file; nothing where none is policed.
 pub(in crate::kernel) fn counts(host: &impl Host, switch: &Switch, plan: &Plan) -> Result<Vec<StreamCount>, Refused> {
-    let Some((first, _)) = as_planned(plan) else { return Ok(Vec::new()) };
+    let actions = as_planned(plan);
+    if actions.is_empty() {
+        return Ok(Vec::new());
+    }
     let kinds = parts(switch);
     let shown = |kind: &str| if kinds.contains(&kind) { listed(host, kind) } else { Ok(Vec::new()) };
     let (police, gates) = (shown("police")?, shown("gate")?);
@@ -44,8 +47,8 @@ pub(in crate::kernel) fn counts(host: &impl Host, switch: &Switch, plan: &Plan) 
         let action = all.iter().find(|action| action["index"] == number);
         action.and_then(|action| action["stats"][key].as_u64()).unwrap_or(0)
     };
-    let one = |(place, stream): (usize, &Stream)| {
-        let Numbers { size, gate, meter } = Numbers::of(first, place);
+    let one = |(stream, actions): (&Stream, &StreamActions)| {
+        let StreamActions { size, gate, meter, .. } = *actions;
         // Each frame is seen by the first of them.
         let frames = match stream {
             Stream { max_sdu: Some(_), .. } => of(&police, size, "packets"),
@@ -60,5 +63,5 @@ pub(in crate::kernel) fn counts(host: &impl Host, switch: &Switch, plan: &Plan) 
             red: of(&police, meter, "drops"),
         }
     };
-    Ok(switch.streams.iter().enumerate().map(one).collect())
+    Ok(switch.streams.iter().zip(actions).map(one).collect())
 }

@@ -86,8 +86,8 @@ fn actions_are_shared_by_ports_and_not_by_streams() {
         filters(&plan(host, &switch, 0).unwrap()).into_iter().map(numbers).collect()
     };
     assert_eq!(numbers(&PAPER), [["40000", "40001"], ["40002", "40003"], ["40000", "40001"], ["40002", "40003"]]);
-    let police = r#"[{"total acts":2},{"actions":[{"index":7},{"index":40017,"stats":{"packets":0}}]}]"#;
-    assert_eq!(numbers(&Paper { police, ..PAPER })[0], ["40018", "40019"]);
+    let police = r#"[{"total acts":2},{"actions":[{"index":7},{"index":40001,"stats":{"packets":0}}]}]"#;
+    assert_eq!(numbers(&Paper { police, ..PAPER })[0], ["40002", "40003"]);
 }
 
 /// Whoever makes the hook takes it away, and does so before taprio comes.

@@ -26,18 +26,13 @@ pub struct Change {
 impl Change {
     /// The switch as `wanted`, unless it is not as `base` any more; none if there is nothing to change.
     pub fn of(folder: &SwitchDir, base: &Value, wanted: &Value) -> Result<Option<Self>, RpcError> {
-        let (journal, before) = datastores::switch(folder)?;
+        let (journal, _) = datastores::switch(folder)?;
         if datastores::running(folder)? != *base {
             return Err(failed(
                 "the switch was changed by somebody else after this candidate was begun: <discard-changes>, then edit again",
             ));
         }
         let Some(switch) = checked(folder, wanted)? else { return Ok(None) };
-        if before.plane != Plane::User && switch.streams != before.streams {
-            let what = "streams cannot be changed while the switch is set up: copy candidate to startup, which is set up at the \
-                        next boot";
-            return Err(RpcError::application(Tag::OperationNotSupported, format!("/{STREAMS}"), what));
-        }
         Ok(Some(Self { journal, switch }))
     }
 
