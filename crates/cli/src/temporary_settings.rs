@@ -156,6 +156,18 @@ pub fn revert_abandoned() -> Result<Option<Reverted>, Failure> {
     Ok(reverted)
 }
 
+/// Before a command looks at the machine: what one left that was killed together with its guardian would pass for what was
+/// there before.
+pub fn put_back_abandoned() -> Result<(), Failure> {
+    let Some(reverted) = revert_abandoned()? else { return Ok(()) };
+    complete(&reverted)?;
+    let mut paths: Vec<&str> = reverted.steps.iter().map(|step| step.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    terminal::say(&format!("settings that a killed command left are put back: {}", paths.join(", ")));
+    Ok(())
+}
+
 /// What the guardian does: waits, and puts back what a killed command could not.
 pub fn guard() -> Result<Outcome, Failure> {
     match guardian::wait() {

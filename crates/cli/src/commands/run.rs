@@ -17,7 +17,7 @@ use super::tune::errors::not_isolated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, Cpu};
 use crate::launch::{Account, Launch, LaunchError};
-use crate::temporary_settings::TemporarySettings;
+use crate::temporary_settings::{self, TemporarySettings};
 
 /// What the kernel sends to a program that runs at real-time priority for too long.
 const SIGXCPU: i32 = 24;
@@ -132,6 +132,7 @@ impl Run {
 fn isolated(cpu: u32) -> Result<(Option<TemporarySettings>, File), Failure> {
     let root = Root::live();
     flags::needs_root(&root, "run --isolate")?;
+    temporary_settings::put_back_abandoned()?;
     if let Some(group) = standing(&root, cpu)? {
         return Ok((None, entrance(&group)?));
     }

@@ -7,7 +7,7 @@ use ontick_units::CpuList;
 
 use crate::failure::Failure;
 use crate::flags::{self, needs_root};
-use crate::temporary_settings::TemporarySettings;
+use crate::temporary_settings::{self, TemporarySettings};
 
 /// Settings as `ontick tune plan` proposes them, until it is dropped.
 pub struct Tuned {
@@ -22,6 +22,7 @@ impl Tuned {
     pub fn apply(cpus: Option<CpuList>, knobs: &[String]) -> Result<Self, Failure> {
         let root = Root::live();
         needs_root(&root, "prove --tune")?;
+        temporary_settings::put_back_abandoned()?;
         let facts = Facts::gather(&root);
         let mut target = target(&facts, cpus)?;
         target.only = knobs.iter().filter(|knob| !knob.is_empty()).cloned().collect();

@@ -42,6 +42,7 @@ mod kernel;
 mod kernel_build;
 mod kernel_install;
 mod kernel_tree;
+mod killed_together;
 mod library_examples;
 mod lines;
 mod link;

@@ -94,7 +94,7 @@ pub fn give_up(journal: &Path) -> Result<Outcome, Failure> {
     let is_simulated = kept.search.candidates()?.iter().any(Candidate::is_simulated);
     if !is_simulated {
         needs_root(&Root::live(), "tune search --give-up")?;
-        put_back_abandoned()?;
+        temporary_settings::put_back_abandoned()?;
     }
     std::fs::remove_file(journal).map_err(|e| Failure::new(format!("{}: {e}", journal.display())))?;
     let settings = match differs(&kept.search.base) {
@@ -146,7 +146,7 @@ impl<'a> Prepared<'a> {
         let (mut asked, candidates) = asked_for(flags, target.profile, cpu, &target.cpus)?;
         needs_root(&root, "tune search")?;
         asked.load()?.check()?;
-        put_back_abandoned()?;
+        temporary_settings::put_back_abandoned()?;
         let mut machine = Machine::new(target.clone(), facts.clone(), asked.clone(), &flags.journal, stop)?;
         asked.base = machine.base(&candidates)?;
         let (candidates, skipped) = machine.try_out(candidates)?;
@@ -188,7 +188,7 @@ impl<'a> Prepared<'a> {
             return Ok(Self { asked, candidates, done, unusable, journal, machine: None, here: None });
         }
         needs_root(&Root::live(), "tune search --continue")?;
-        put_back_abandoned()?;
+        temporary_settings::put_back_abandoned()?;
         if let Some((path, was, now)) = differs(&asked.base) {
             return Err(Failure::new(format!(
                 "the machine is not as the search began: {path} was {was} and is {now} (set it so again, or give the search up: --give-up)"
@@ -231,16 +231,6 @@ pub fn begin_journal(path: &Path, asked: &Asked) -> Result<SearchJournal, Failur
         std::fs::remove_file(path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;
     }
     Ok(SearchJournal::create(path, asked)?)
-}
-
-fn put_back_abandoned() -> Result<(), Failure> {
-    if let Some(reverted) = temporary_settings::revert_abandoned()? {
-        if !reverted.complete() {
-            return Err(Failure::new("not all that a killed command left could be put back: see ontick tune status"));
-        }
-        terminal::say("settings that a killed command left are put back");
-    }
-    Ok(())
 }
 
 fn measure(prepared: &mut Prepared, race: &mut Race, path: &Path, stop: &AtomicBool) -> Result<(), Failure> {

@@ -1,0 +1,77 @@
+//! A command is killed together with its guardian, as a service manager does: nobody is left who would put anything back,
+//! until the next one starts.
+
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal};
+
+use crate::switch_user::descendants;
+use crate::tune::settings;
+use crate::{Restored, Running, alone_on_this_machine, may_tune, ontick, run, runs, stderr, wait_until};
+
+const JOURNAL: &str = "/var/lib/ontick/tune.jsonl";
+const PROVE: [&str; 5] = ["prove", "--tune=stat-interval,timer-migration", "--load", "none", "--duration"];
+
+/// All at one time: none of them sees the end of another.
+fn kill_together(child: &mut Running) {
+    let pid = child.0.id() as i32;
+    let all = [&[pid][..], &descendants(pid)].concat();
+    assert!(all.len() > 1, "there is a guardian");
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in all.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+            rustix::process::kill_process(pid, signal).unwrap();
+        }
+    }
+    child.0.wait().unwrap();
+    wait_until("their end", || all.iter().all(|pid| !runs(*pid)));
+}
+
+/// A proof that has changed its settings, and is killed with its guardian.
+fn prove_until_killed(before: &[String], html: &str) {
+    let mut prove = ontick(&[&PROVE[..], &["1h", "--html", html]].concat());
+    let mut prove = Running(prove.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    wait_until("changed settings", || settings().iter().zip(before).all(|(now, before)| now != before));
+    kill_together(&mut prove);
+    assert_ne!(settings(), before);
+    assert!(std::fs::exists(JOURNAL).unwrap());
+}
+
+#[test]
+fn the_next_proof_restores_what_was_there_and_says_so() {
+    let _alone = alone_on_this_machine();
+    if !may_tune() {
+        return;
+    }
+    let before = settings();
+    let _as_before = Restored;
+    let folder = tempfile::tempdir().unwrap();
+    let html = folder.path().join("report.html").display().to_string();
+    prove_until_killed(&before, &html);
+    let next = run(&[&PROVE[..], &["2s", "--html", &html]].concat());
+    assert!(next.status.code().is_some_and(|code| code < 2), "{}", stderr(&next));
+    let said = "settings that a killed command left are put back: /proc/sys/kernel/timer_migration, /proc/sys/vm/stat_interval\n";
+    assert!(stderr(&next).contains(said), "{}", stderr(&next));
+    // Had they been taken for what was there before, they would be again now.
+    assert_eq!(settings(), before);
+    assert!(!std::fs::exists(JOURNAL).unwrap());
+}
+
+#[test]
+fn the_next_revert_restores_what_was_there_and_says_so() {
+    let _alone = alone_on_this_machine();
+    if !may_tune() {
+        return;
+    }
+    let before = settings();
+    let _as_before = Restored;
+    let folder = tempfile::tempdir().unwrap();
+    prove_until_killed(&before, &folder.path().join("report.html").display().to_string());
+    let reverted = run(&["tune", "revert"]);
+    let said = crate::stdout(&reverted);
+    assert!(reverted.status.success(), "{said}{}", stderr(&reverted));
+    for path in ["/proc/sys/kernel/timer_migration", "/proc/sys/vm/stat_interval"] {
+        assert!(said.contains(path), "{said}");
+    }
+    assert_eq!(settings(), before);
+    assert!(!std::fs::exists(JOURNAL).unwrap());
+}
