@@ -30,6 +30,9 @@ pub(super) fn bench() -> Option<Bench> {
     for (n, port) in PORTS.iter().enumerate() {
         here.join(port, &far, &format!("far{n}")).unwrap();
     }
+    // The state of a link follows a little later.
+    let links = || here.run("ip", &["-o", "link", "show"]).unwrap();
+    wait_until("both links are up", || links().matches("state UP").count() == PORTS.len());
     let bench = Bench { here, far, folder: tempfile::tempdir().unwrap(), alone: Some(alone_on_this_machine()) };
     bench.configure("800us", "200us");
     Some(bench)
