@@ -1,5 +1,5 @@
 # A table of contents; the work is in packaging/. Every target installs what it needs and asks nothing.
-.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel dist reproducible test-python test test-quick test-kernel test-kernel-debug kernel-packages test-fleet test-pru bench cross packages packages-all test-packages lab fresh fmt lint crates mutants interleavings campaign soak clean help
+.PHONY: prove build install uninstall build-lib install-lib uninstall-lib static wheel dist reproducible test-python test test-quick test-kernel test-kernel-debug kernel-packages test-fleet test-pru bench cross packages packages-all test-packages lab fresh fmt lint crates mutants interleavings sanitizers campaign soak clean help
 
 prove: build ## show what this machine can do: stock against ontick, about a minute; leaves ontick-report.html
 	packaging/needs prove
@@ -111,6 +111,9 @@ mutants: ## change what must be right line by line, and see that a test fails ea
 
 interleavings: ## try all interleavings of threads that share memory without locks; a minute (docs/interleavings.md)
 	packaging/interleavings
+
+sanitizers: ## tests of the crates with `unsafe`, and of the program, under the address sanitizer; half an hour (docs/endurance.md)
+	packaging/sanitizers
 
 campaign: ## kill every command that changes something at each of its system calls; hours (docs/endurance.md)
 	packaging/campaign
