@@ -34,22 +34,22 @@ pub fn must_import(text: &str, format: Option<&str>) {
     }
 }
 
-/// Measures a capture in every way, by the name of its format.
+/// Measures a capture in one of eight ways, by the name of its format. Which one its octets choose: all eight would take
+/// eight times as long, and nearly all of them see the same of the reader.
 pub fn must_measure(bytes: &[u8], format: &str) {
     let format = format.parse().expect("there is such a format");
-    let first = || Some("0".to_owned());
-    for rate in [None, Some(Rate::new(24_000_000))] {
-        for subject in [
-            Subject::Intervals { channel: first() },
-            Subject::Widths { channel: first(), width_ns: 1_000, period_ns: Some(5_000), inverse: false },
-            Subject::Period { channel: first(), period_ns: 5_000, inverse: true },
-            Subject::Response { input: "0".into(), output: "1".into(), changes: Changes::Both, inverse: false },
-        ] {
-            match capture::read(std::io::Cursor::new(bytes), "file", Some(format), &Job { subject, rate }) {
-                Ok(run) => must_be_sound(&run),
-                Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
-            }
-        }
+    let way = bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+    let rate = (way & 4 != 0).then(|| Rate::new(24_000_000));
+    let first = Some("0".to_owned());
+    let subject = match way & 3 {
+        0 => Subject::Intervals { channel: first },
+        1 => Subject::Widths { channel: first, width_ns: 1_000, period_ns: Some(5_000), inverse: false },
+        2 => Subject::Period { channel: first, period_ns: 5_000, inverse: true },
+        _ => Subject::Response { input: "0".into(), output: "1".into(), changes: Changes::Both, inverse: false },
+    };
+    match capture::read(std::io::Cursor::new(bytes), "file", Some(format), &Job { subject, rate }) {
+        Ok(run) => must_be_sound(&run),
+        Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
     }
 }
 

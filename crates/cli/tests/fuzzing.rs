@@ -45,7 +45,7 @@ fn every_target_has_seeds_is_run_and_is_in_the_docs() {
     let targets = names(&fuzz().join("fuzz_targets"));
     assert!(targets.len() > 40, "{targets:?}");
     let script = fs::read_to_string(fuzz().join("run.sh")).unwrap();
-    let list = script.split_once("set -- ").and_then(|(_, rest)| rest.lines().next()).unwrap();
+    let list = script.split("all='").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
     let run: BTreeSet<&str> = list.split_whitespace().collect();
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
     let docs = fs::read_to_string(fuzz().join("../docs/fuzzing.md")).unwrap();
@@ -61,6 +61,35 @@ fn every_target_has_seeds_is_run_and_is_in_the_docs() {
     for folder in names(&fuzz().join("seeds")) {
         assert!(known.contains(folder.as_str()), "fuzz/seeds/{folder} is of no target");
     }
+}
+
+/// What is kept of a target's inputs is in the table, and the docs show it. fuzz/run.sh writes both.
+#[test]
+fn the_table_counts_what_is_kept_and_is_in_the_docs() {
+    let table = fs::read_to_string(fuzz().join("campaign.tsv")).unwrap();
+    let docs = fs::read_to_string(fuzz().join("../docs/fuzzing.md")).unwrap();
+    let targets: BTreeSet<String> = names(&fuzz().join("fuzz_targets")).into_iter().collect();
+    let rows: Vec<Vec<&str>> = table.lines().skip(1).map(|row| row.split('\t').collect()).collect();
+    let counted: BTreeSet<String> = rows.iter().map(|row| row[0].to_owned()).collect();
+    assert!(counted.len() == rows.len() && counted.is_subset(&targets), "a target has one row: {table}");
+    let mut all = 0;
+    for row in &rows {
+        let [target, inputs, edges, files, day] = row[..] else { panic!("five columns: {row:?}") };
+        assert!(inputs.parse::<u64>().unwrap() > 0 && edges.parse::<u64>().unwrap() > 0 && day.len() == 10, "{row:?}");
+        let kept = fs::read_dir(fuzz().join("corpus").join(target)).unwrap();
+        let lengths: Vec<u64> = kept.map(|file| file.unwrap().metadata().unwrap().len()).collect();
+        assert_eq!(lengths.len().to_string(), files, "fuzz/corpus/{target}");
+        assert!(lengths.iter().all(|length| *length <= 8192), "fuzz/corpus/{target}: fuzz/run.sh takes no more");
+        all += lengths.iter().sum::<u64>();
+        let shown = format!("| `{target}` | {inputs} | {edges} | {files} | {day} |");
+        assert!(docs.lines().any(|line| line == shown), "docs/fuzzing.md lacks {shown}");
+    }
+    for folder in names(&fuzz().join("corpus")) {
+        assert!(counted.contains(&folder), "fuzz/corpus/{folder} is of no target in fuzz/campaign.tsv");
+    }
+    let shown = docs.lines().skip_while(|line| !line.starts_with("| target | inputs |")).skip(2);
+    assert_eq!(shown.take_while(|line| line.starts_with('|')).count(), rows.len(), "docs/fuzzing.md shows other rows");
+    assert!(all < 8 << 20, "fuzz/corpus has {all} octets");
 }
 
 /// Seeds of binary formats are what the program writes today. `ONTICK_WRITE_SEEDS=1` writes them anew.
