@@ -12,6 +12,7 @@ mod grub;
 pub mod grubenv;
 mod loader_entry;
 mod one_line;
+mod tryboot;
 mod uenv;
 pub mod unit;
 mod wanted;
@@ -26,6 +27,7 @@ use crate::target::Target;
 pub use apply::{BootApplied, CommandOutcome, Written, apply, run};
 pub use error::{ArgumentsError, BootError, BootWriteError};
 pub use files::{BootFiles, find};
+pub use tryboot::Tryboot;
 pub use wanted::{Argument, Setting};
 
 /// What `tune --boot` would do.
@@ -143,14 +145,14 @@ pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<
     };
     let mut drafts = Drafts { root, edits: Vec::new(), notes };
     if trial {
-        drafts.try_pi(&place, facts, &arguments, &settings)?;
+        drafts.edits = TRIAL.edits(root, &place, facts, &arguments, &pairs(&settings))?;
     } else {
         drafts.write(&place, facts, &arguments, &settings)?;
     }
     let Drafts { edits, notes, .. } = drafts;
     let commands = commands_after(root, edits.iter().map(|e| e.path.as_str()));
-    let restart = if trial { "reboot '0 tryboot'" } else { "reboot" };
-    Ok(BootPlan { place, arguments, settings, trial, edits, commands, restart: restart.into(), notes })
+    let restart = if trial { format!("reboot '{}'", Tryboot::REBOOT) } else { "reboot".into() };
+    Ok(BootPlan { place, arguments, settings, trial, edits, commands, restart, notes })
 }
 
 /// Commands that the machine must run after these files changed.
@@ -235,47 +237,12 @@ impl Drafts<'_> {
         }
     }
 
-    /// New files that the firmware uses for one boot; the old ones stay as they are.
-    fn try_pi(
-        &mut self,
-        place: &BootFiles,
-        facts: &Facts,
-        args: &[Argument],
-        settings: &[Setting],
-    ) -> Result<(), BootError> {
-        let BootFiles::RaspberryPi { cmdline, config } = place else {
-            return Err(BootError::NoTrialHere);
-        };
-        let generation = facts.board.raspberry_pi.as_ref().map_or(0, |pi| pi.generation);
-        if (1..4).contains(&generation) {
-            return Err(BootError::NoTrialOnThisPi);
-        }
-        let folder = config.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default();
-        let tried = format!("{folder}/tryboot.txt");
-        let line = format!("{folder}/{TRIED_LINE}");
-        if self.root.text(&tried).is_ok_and(|text| !text.contains(MARK)) {
-            return Err(BootError::ForeignTrial(tried));
-        }
-        let text = one_line::with(&self.read(cmdline)?, args).map_err(in_file(cmdline))?;
-        let mut added = pairs(settings);
-        added.push(("cmdline".into(), TRIED_LINE.into()));
-        let config = config_txt::with(&self.read(config)?, &added, MARK);
-        self.edits.extend(Edit::new(&line, self.root.text(&line).ok(), text));
-        self.edits.extend(Edit::new(&tried, self.root.text(&tried).ok(), config));
-        Ok(())
-    }
-
-    fn read(&self, path: &str) -> Result<String, BootError> {
-        let bytes = self.root.bytes(path).map_err(FileError::of(path, "cannot be read"))?;
-        String::from_utf8(bytes).map_err(|_| BootError::NotText(path.into()))
-    }
-
     fn edit(
         &mut self,
         path: &str,
         change: impl FnOnce(&str) -> Result<String, ArgumentsError>,
     ) -> Result<(), BootError> {
-        let before = self.read(path)?;
+        let before = read(self.root, path)?;
         let after = change(&before).map_err(in_file(path))?;
         if before.contains("\r\n") {
             self.notes.push(format!("{path} has Windows line ends; they stay as they are"));
@@ -288,6 +255,11 @@ impl Drafts<'_> {
     }
 }
 
+fn read(root: &Root, path: &str) -> Result<String, BootError> {
+    let bytes = root.bytes(path).map_err(FileError::of(path, "cannot be read"))?;
+    String::from_utf8(bytes).map_err(|_| BootError::NotText(path.into()))
+}
+
 /// An editor's error, with its file.
 fn in_file(path: &str) -> impl FnOnce(ArgumentsError) -> BootError + '_ {
     move |why| BootError::Arguments { path: path.into(), why }
@@ -295,7 +267,8 @@ fn in_file(path: &str) -> impl FnOnce(ArgumentsError) -> BootError + '_ {
 
 /// Stands in everything that is written, so that a reader knows who wrote it.
 const MARK: &str = "Written by ontick tune --boot; ontick tune revert takes it out again.";
-const TRIED_LINE: &str = "ontick-cmdline.txt";
+/// Of a change that is tried once first.
+const TRIAL: Tryboot = Tryboot { line: "ontick-cmdline.txt", mark: MARK };
 
 fn pairs(settings: &[Setting]) -> Vec<(String, String)> {
     settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect()
