@@ -5,6 +5,7 @@
 
 pub(crate) mod apply;
 mod arguments;
+pub mod efi;
 mod error;
 mod extlinux;
 mod files;

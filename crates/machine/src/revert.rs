@@ -141,6 +141,7 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
         Undo::Tree { path, texts } => tree::remove_tree(root, path, texts, force),
         Undo::Placed { path, size, crc } => tree::remove_placed(root, path, (*size, *crc), force),
         Undo::Variable { path, key, original, wanted } => undo_variable(root, path, key, original.as_deref(), wanted),
+        Undo::Firmware { path, original, wanted } => undo_firmware(root, path, original.as_ref(), wanted),
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
@@ -236,5 +237,18 @@ fn undo_variable(root: &Root, path: &str, key: &str, original: Option<&str>, wan
         return Ok(Undone::AlreadyAsBefore);
     }
     root.replace(path, grubenv::with(&text, key, original).map_err(io::Error::other)?.as_bytes())?;
+    Ok(Undone::Restored)
+}
+
+/// A boot loader removes such a variable once it has acted upon it; another choice is somebody else's.
+fn undo_firmware(root: &Root, path: &str, original: Option<&Content>, wanted: &Content) -> io::Result<Undone> {
+    root.clear_beside(path)?;
+    match root.bytes(path) {
+        Ok(now) if now == wanted.bytes() => {}
+        Ok(_) => return Ok(Undone::AlreadyAsBefore),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Undone::AlreadyAsBefore),
+        Err(e) => return Err(e),
+    }
+    root.set_variable(path, original.map(Content::bytes))?;
     Ok(Undone::Restored)
 }

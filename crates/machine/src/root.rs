@@ -6,6 +6,7 @@ pub(crate) mod cache;
 mod interface;
 mod shape;
 mod thread;
+mod variable;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

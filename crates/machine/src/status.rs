@@ -108,6 +108,10 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
                 Ok(_) => SettingState::AsBefore,
                 Err(_) => SettingState::Gone,
             },
+            Undo::Firmware { path, wanted, .. } => match root.bytes(path) {
+                Ok(now) if now == wanted.bytes() => SettingState::AsSet,
+                _ => SettingState::AsBefore,
+            },
             Undo::Task { task, started, .. } => match crate::ownership::started(root, *task) == Some(*started) {
                 true => SettingState::AsSet,
                 false => SettingState::Gone,

@@ -81,6 +81,15 @@ pub enum Undo {
         /// What it was to be.
         wanted: String,
     },
+    /// A variable of the firmware, as its file shows it.
+    Firmware {
+        /// The file.
+        path: String,
+        /// What it held; `None` where it was not there.
+        original: Option<Content>,
+        /// What it was to hold.
+        wanted: Content,
+    },
     /// A task that was moved from one control group to another.
     Task {
         /// Its thread number.
@@ -107,7 +116,8 @@ impl Undo {
             | Self::Folder { path }
             | Self::Tree { path, .. }
             | Self::Placed { path, .. }
-            | Self::Variable { path, .. } => path,
+            | Self::Variable { path, .. }
+            | Self::Firmware { path, .. } => path,
             Self::Task { to, .. } => to,
         }
     }
@@ -115,9 +125,12 @@ impl Undo {
     /// Whether the change outlives a restart of the machine.
     pub fn outlives_boot(&self) -> bool {
         match self {
-            Self::File { .. } | Self::Link { .. } | Self::Tree { .. } | Self::Placed { .. } | Self::Variable { .. } => {
-                true
-            }
+            Self::File { .. }
+            | Self::Link { .. }
+            | Self::Tree { .. }
+            | Self::Placed { .. }
+            | Self::Variable { .. }
+            | Self::Firmware { .. } => true,
             Self::Folder { path } => !path.starts_with("/sys/"),
             Self::Value { .. } | Self::Along { .. } | Self::Task { .. } => false,
         }
