@@ -1,122 +1,15 @@
-//! `ontick tune search --boot` on a machine in a folder that restarts as GRUB does it: what is found, what a hang, a kill or
-//! a power cut leaves, and that the boot files are as before.
+//! `ontick tune search --boot` on a machine in a folder that restarts as GRUB, systemd-boot or a Raspberry Pi does it: what is
+//! found, what a hang, a kill or a power cut leaves, and that the boot files are as before.
 
-use std::cell::Cell;
-use std::collections::BTreeMap;
+mod pc;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::machine::Machine;
-use crate::{has, record, run, stderr, stdout};
-
-const USUAL: &str = "BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=UUID=0e1b4b4c-7f3e-4a1d-9d35-1f1d6a6b2f11 ro quiet";
-const UNIT: &str = "/etc/systemd/system/multi-user.target.wants/ontick-search.service";
-/// No search here takes more restarts.
-const MOST: u32 = 400;
-
-/// A PC that is restarted by hand.
-struct Pc {
-    machine: Machine,
-    before: BTreeMap<PathBuf, Vec<u8>>,
-    boots: Cell<u32>,
-}
-
-impl Pc {
-    fn lay() -> Self {
-        let machine = Machine::lay("x86-grub");
-        fs::create_dir_all(machine.place("/var/lib")).unwrap();
-        machine.write("/boot/grub/grubenv", &format!("{:#<1024}", "# GRUB Environment Block\n"));
-        let mut pc = Self { machine, before: BTreeMap::new(), boots: Cell::new(0) };
-        pc.boot(USUAL);
-        pc.before = pc.files();
-        pc
-    }
-
-    /// All that outlives a restart, but the search's own journal.
-    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
-        let own = |path: &Path| path.starts_with("proc") || path.starts_with("var/lib/ontick");
-        self.machine.snapshot().into_iter().filter(|(path, _)| !own(path)).collect()
-    }
-
-    fn is_as_before(&self, when: &str) {
-        let now = self.files();
-        let differ: Vec<_> =
-            now.keys().chain(self.before.keys()).filter(|p| now.get(*p) != self.before.get(*p)).collect();
-        assert!(differ.is_empty(), "{when}: {differ:?}");
-    }
-
-    fn words<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
-        [&["tune", "search", "--boot"], words, &["--root", self.machine.folder().to_str().unwrap()]].concat()
-    }
-
-    fn run(&self, words: &[&str]) -> Output {
-        run(&self.words(words))
-    }
-
-    fn begin(&self, words: &[&str]) {
-        let begun = self.run(
-            &[words, &["--seed", "1", "--smallest", "1", "--blocks", "4", "--settle", "1s", "--restart"]].concat(),
-        );
-        assert!(begun.status.success() && stdout(&begun).contains("Boot 1 comes next"), "{}", stderr(&begun));
-    }
-
-    fn boot(&self, cmdline: &str) {
-        self.boots.set(self.boots.get() + 1);
-        assert!(self.boots.get() < MOST, "the search does not end");
-        self.machine.write("/proc/cmdline", &format!("{cmdline}\n"));
-        self.machine.write("/proc/sys/kernel/random/boot_id", &format!("boot-{}\n", self.boots.get()));
-    }
-
-    /// What GRUB does: takes the entry of `next_entry` once; the kernel's command line.
-    fn restart(&self) -> String {
-        let env = self.machine.read("/boot/grub/grubenv");
-        let next = env.lines().find_map(|line| line.strip_prefix("next_entry=")).unwrap_or_default().to_owned();
-        let mut cmdline = USUAL.to_owned();
-        if !next.is_empty() {
-            let emptied: String = env
-                .lines()
-                .filter(|line| !line.starts_with(['#']))
-                .map(|line| match line {
-                    line if line.starts_with("next_entry=") => "next_entry=\n".to_owned(),
-                    line => format!("{line}\n"),
-                })
-                .collect();
-            self.machine
-                .write("/boot/grub/grubenv", &format!("{:#<1024}", format!("# GRUB Environment Block\n{emptied}")));
-            let menu = self.machine.read("/boot/grub/custom.cfg");
-            let entry =
-                menu.split("menuentry ").find(|entry| entry.contains(&format!("'{next}' {{"))).expect("the entry");
-            let line = entry.lines().find_map(|line| line.trim().strip_prefix("linux")).expect("a kernel");
-            cmdline = format!("BOOT_IMAGE={}", line.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-        self.boot(&cmdline);
-        cmdline
-    }
-
-    /// Whether something begins at boot.
-    fn has_unit(&self) -> bool {
-        fs::symlink_metadata(self.machine.place(UNIT)).is_ok()
-    }
-
-    /// Restarts until the search has ended; a boot whose command line has `hangs` in it is switched off before it comes up.
-    fn restart_to_the_end(&self, hangs: &str) {
-        while self.has_unit() {
-            let cmdline = self.restart();
-            if !hangs.is_empty() && cmdline.contains(hangs) {
-                continue;
-            }
-            let on = self.run(&["--continue"]);
-            assert!(on.status.success(), "{}", stderr(&on));
-        }
-    }
-
-    fn status(&self) -> Value {
-        record(&self.run(&["--status", "--json"]))
-    }
-}
+use crate::{has, run, stderr, stdout};
+use pc::{FEATURES, Loader, ONE_SHOT, Pc};
 
 fn verdict(record: &Value, name: &str) -> String {
     let effects = record["search"]["effects"].as_array().unwrap();
@@ -128,7 +21,11 @@ fn verdict(record: &Value, name: &str) -> String {
 
 #[test]
 fn a_search_restarts_the_machine_until_it_knows() {
-    let pc = Pc::lay();
+    Loader::ALL.into_iter().for_each(is_searched);
+}
+
+fn is_searched(loader: Loader) {
+    let pc = Pc::lay(loader);
     let words = ["sim:good=6", "sim:none=0"];
     let shown = pc.run(&words);
     assert!(stdout(&shown).contains("Nothing is changed yet"), "{}{}", stdout(&shown), stderr(&shown));
@@ -154,7 +51,11 @@ fn a_search_restarts_the_machine_until_it_knows() {
 
 #[test]
 fn a_boot_that_does_not_come_up_is_the_last_of_its_candidate() {
-    let pc = Pc::lay();
+    Loader::ALL.into_iter().for_each(is_left_out);
+}
+
+fn is_left_out(loader: Loader) {
+    let pc = Pc::lay(loader);
     pc.begin(&["sim:good=6", "sim:hangs=0"]);
     pc.restart_to_the_end("ontick.hangs");
     pc.is_as_before("at the end");
@@ -171,13 +72,17 @@ fn a_boot_that_does_not_come_up_is_the_last_of_its_candidate() {
 
 #[test]
 fn a_search_is_given_up_or_reverted_at_any_boot() {
+    Loader::ALL.into_iter().for_each(is_given_up);
+}
+
+fn is_given_up(loader: Loader) {
     for back in [&["--give-up"][..], &[]] {
         for boots in 0..4 {
-            let pc = Pc::lay();
+            let pc = Pc::lay(loader);
             pc.begin(&["sim:a=0"]);
             for _ in 0..boots {
                 pc.restart();
-                assert!(pc.run(&["--continue"]).status.success());
+                pc.go_on();
             }
             let folder = pc.machine.folder().to_str().unwrap();
             let output = if back.is_empty() { run(&["tune", "revert", "--root", folder]) } else { pc.run(back) };
@@ -195,15 +100,14 @@ fn a_search_is_given_up_or_reverted_at_any_boot() {
 /// had happened.
 #[test]
 fn a_kill_and_a_power_cut_at_any_step_change_nothing() {
-    if !has("strace") {
-        return;
+    if has("strace") {
+        Loader::ALL.into_iter().for_each(is_killed);
     }
-    let pc = Pc::lay();
+}
+
+fn is_killed(loader: Loader) {
+    let pc = Pc::lay(loader);
     pc.begin(&["sim:good=9"]);
-    let go_on = || {
-        let on = pc.run(&["--continue"]);
-        assert!(on.status.success(), "{}", stderr(&on));
-    };
     let (mut kills, mut n) = (0, 0);
     while pc.has_unit() {
         pc.restart();
@@ -213,15 +117,16 @@ fn a_kill_and_a_power_cut_at_any_step_change_nothing() {
         let mut traced = Command::new("strace");
         traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
         let killed = traced.arg(env!("CARGO_BIN_EXE_ontick")).args(pc.words(&["--continue"])).output().unwrap();
+        let killed = pc.seen(killed);
         if killed.status.success() {
             continue;
         }
         kills += 1;
         // What was measured when the power went is measured again, in the boot after this one at the latest.
-        for _ in 0..2 {
+        for restart in [Pc::power_cut, Pc::restart] {
             if pc.has_unit() {
-                pc.restart();
-                go_on();
+                restart(&pc);
+                pc.go_on();
             }
         }
     }
@@ -234,7 +139,7 @@ fn a_kill_and_a_power_cut_at_any_step_change_nothing() {
 
 #[test]
 fn what_speaks_against_a_search_is_said_and_nothing_is_changed() {
-    let pc = Pc::lay();
+    let pc = Pc::lay(Loader::Grub);
     let refused = |words: &[&str], says: &str| {
         let output = pc.run(words);
         let said = stderr(&output);
@@ -248,19 +153,140 @@ fn what_speaks_against_a_search_is_said_and_nothing_is_changed() {
     refused(&["--status"], "no search to go on with");
     pc.machine.write("/proc/cmdline", "BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-amd64 root=UUID=other ro\n");
     refused(&["sim:a=1"], "no entry by which the running kernel was booted");
-    pc.machine.write("/proc/cmdline", &format!("{USUAL}\n"));
+    pc.machine.write("/proc/cmdline", &format!("{}\n", pc.usual));
     pc.begin(&["sim:a=1"]);
     let again = pc.run(&["sim:a=1", "--restart"]);
     assert!(stderr(&again).contains("did not end") && stderr(&again).contains("--give-up"), "{}", stderr(&again));
-    // Restarted past the boot loader, as by kexec, at a boot of the candidate.
-    while !pc.machine.read("/boot/grub/grubenv").contains("next_entry=ontick-search") {
+    is_not_taken(&pc);
+}
+
+/// Restarted past the boot loader, as by kexec, at a boot of the candidate.
+fn is_not_taken(pc: &Pc) {
+    while !pc.is_armed() {
         pc.restart();
-        assert!(pc.run(&["--continue"]).status.success());
+        pc.go_on();
     }
-    pc.boot(USUAL);
+    pc.boot(&pc.usual);
     let not_taken = pc.run(&["--continue"]);
     assert!(stderr(&not_taken).contains("did not take the entry"), "{}", stderr(&not_taken));
     pc.is_as_before("not taken");
+}
+
+#[test]
+fn systemd_boot_must_have_booted_the_machine_and_keep_its_default() {
+    let pc = Pc::lay(Loader::SystemdBoot);
+    let refused = |says: &str| {
+        let output = pc.run(&["sim:a=1", "--restart"]);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{says}: {said}");
+        assert!(said.lines().count() == 1 && !pc.has_unit(), "{said}");
+    };
+    let usual = pc.usual.clone();
+    pc.machine.write("/proc/cmdline", &usual.replace(" quiet", ""));
+    refused("/boot/loader/entries has no entry by which the running kernel was booted");
+    pc.machine.write("/proc/cmdline", &usual);
+    pc.machine.write(FEATURES, "\u{6}\0\0\0\u{7}\0\0\0\0\0\0\0");
+    refused("does not say that the boot loader boots an entry once");
+    pc.machine.write(FEATURES, "\u{6}\0\0\0\u{8}\0\0\0\0\0\0\0");
+    pc.machine.write("/boot/loader/loader.conf", "default o*\n");
+    refused("name the entry that is booted now (arch.conf) there first");
+    pc.machine.write("/boot/loader/loader.conf", "default arch.conf\n");
+    let chosen = FEATURES.replace("LoaderFeatures", "LoaderEntryDefault");
+    pc.machine.write(&chosen, "\u{7}\0\0\0*\0\0\0");
+    refused("LoaderEntryDefault");
+    fs::remove_file(pc.machine.place(&chosen)).unwrap();
+    pc.machine.write("/boot/loader/entries/ontick-search.conf", "title mine\n");
+    refused("/boot/loader/entries/ontick-search.conf is there already and not from ontick");
+}
+
+/// Without a default the newest entry would be booted, which is the one on trial: so there is one before it.
+#[test]
+fn systemd_boot_without_a_default_gets_one_for_the_boot_on_trial() {
+    let pc = Pc::lay(Loader::SystemdBoot);
+    let settings = "/boot/loader/loader.conf";
+    pc.machine.write(settings, "timeout 3\n");
+    let before = pc.files();
+    pc.begin(&["sim:a=0"]);
+    while !pc.is_armed() {
+        assert_eq!(pc.machine.read(settings), "timeout 3\n", "only for a boot on trial");
+        pc.restart();
+        pc.go_on();
+    }
+    assert_eq!(pc.machine.read(settings), "timeout 3\ndefault arch.conf\n");
+    let entry = pc.machine.read("/boot/loader/entries/ontick-search.conf");
+    assert!(entry.contains("initrd  /initramfs-linux.img\n") && entry.contains(" quiet ontick.search="), "{entry}");
+    assert!(pc.run(&["--give-up"]).status.success());
+    assert_eq!(pc.files(), before);
+    // What somebody else chose for the next boot stays as it is.
+    pc.machine.write(ONE_SHOT, "\u{7}\0\0\0x\0\0\0");
+    let before = pc.files();
+    pc.begin(&["sim:a=0", "sim:b=0"]);
+    assert!(pc.machine.read(ONE_SHOT).contains("o\0n\0t\0i\0c\0k"), "the first boot is of a candidate");
+    assert!(pc.run(&["--give-up"]).status.success());
+    assert_eq!(pc.files(), before);
+}
+
+#[test]
+fn systemd_boot_that_is_passed_by_ends_the_search() {
+    let pc = Pc::lay(Loader::SystemdBoot);
+    pc.begin(&["sim:a=1"]);
+    is_not_taken(&pc);
+}
+
+/// Nothing says afterwards whether the firmware was asked: a candidate is left out when it did not come up twice.
+#[test]
+fn a_raspberry_pi_whose_power_went_before_the_boot_on_trial_is_asked_again() {
+    let pc = Pc::lay(Loader::Pi);
+    let files = pc.files();
+    pc.begin(&["sim:good=9"]);
+    let mut cuts = 0;
+    while pc.has_unit() {
+        cuts += u32::from(pc.is_armed());
+        pc.power_cut();
+        pc.go_on();
+        if pc.has_unit() {
+            pc.restart();
+            pc.go_on();
+        }
+    }
+    assert!(cuts >= 3, "{cuts}");
+    assert_eq!(pc.files(), files);
+    assert_eq!(verdict(&pc.status(), "sim:good=9"), "helps");
+}
+
+#[test]
+fn a_raspberry_pi_is_refused_where_a_trial_cannot_be_told_from_others() {
+    let pc = Pc::lay(Loader::Pi);
+    let refused = |says: &str| {
+        let output = pc.run(&["sim:a=1", "--restart"]);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{says}: {said}");
+        assert!(said.lines().count() == 1 && !pc.has_unit(), "{said}");
+    };
+    pc.machine.write("/boot/firmware/tryboot.txt", "mine=1\n");
+    refused("/boot/firmware/tryboot.txt is there already");
+    fs::remove_file(pc.machine.place("/boot/firmware/tryboot.txt")).unwrap();
+    let line = pc.machine.read("/boot/firmware/cmdline.txt");
+    pc.machine.write("/boot/firmware/cmdline.txt", &format!("{} edited=1\n", line.trim()));
+    refused("other arguments than the running kernel was booted with");
+}
+
+#[test]
+fn loaders_without_a_trial_are_refused() {
+    for (name, file) in [("arm-extlinux", "/boot/extlinux/extlinux.conf"), ("beaglebone", "/boot/uEnv.txt")] {
+        let machine = crate::machine::Machine::lay(name);
+        let before = machine.snapshot();
+        let folder = machine.folder().to_str().unwrap();
+        let output = run(&["tune", "search", "--boot", "sim:a=1", "--restart", "--root", folder]);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && said.lines().count() == 1, "{said}");
+        assert!(
+            said.contains(&format!("{file}: U-Boot and syslinux boot no entry once"))
+                && said.contains("tune apply --boot"),
+            "{said}"
+        );
+        assert_eq!(machine.snapshot(), before);
+    }
 }
 
 #[test]
@@ -280,7 +306,7 @@ fn a_modelled_search_shows_how_many_boots_it_takes() {
 
 #[test]
 fn arguments_that_were_found_are_applied_at_boot_and_no_others() {
-    let pc = Pc::lay();
+    let pc = Pc::lay(Loader::Grub);
     let file = pc.machine.place("/var/found.toml");
     let found = "format = \"ontick-profile/1\"\nprofile = \"dedicated-core\"\ncpus = \"3\"\narguments = [\"nohz_full\", \"skew_tick\", \"other\"]\n";
     fs::write(&file, found).unwrap();

@@ -74,8 +74,8 @@ pub struct BootNow {
     pub boot: String,
     /// The number on the kernel's command line; none where the usual entry was booted.
     pub number: Option<u64>,
-    /// Whether the boot loader still waits to take the entry.
-    pub pending: bool,
+    /// Whether the boot loader still waits to take the entry; none where nothing would say so.
+    pub pending: Option<bool>,
 }
 
 /// What comes next.
@@ -114,6 +114,8 @@ pub struct Replayed {
     over: u64,
     /// The boot that was asked for and is not over: the candidates, and the boot that asked.
     asked: Option<(Vec<usize>, String)>,
+    /// The boots that asked for it.
+    asked_in: Vec<String>,
     asked_at_s: u64,
     /// The boots in which it was seen to come up.
     up: Vec<String>,
@@ -121,12 +123,22 @@ pub struct Replayed {
 
 /// The state that these steps lead to.
 pub fn replay(plan: Plan, steps: &[BootStep]) -> Replayed {
-    let mut state = Replayed { rounds: Rounds::new(plan), over: 0, asked: None, asked_at_s: 0, up: Vec::new() };
+    let mut state = Replayed {
+        rounds: Rounds::new(plan),
+        over: 0,
+        asked: None,
+        asked_in: Vec::new(),
+        asked_at_s: 0,
+        up: Vec::new(),
+    };
     for step in steps {
         match step {
             // Asked again, the same boot: where it was seen before counts on.
             BootStep::Asked { arm, from, at_s, .. } => {
                 state.asked = Some((arm.clone(), from.clone()));
+                if !state.asked_in.contains(from) {
+                    state.asked_in.push(from.clone());
+                }
                 state.asked_at_s = *at_s;
             }
             BootStep::Up { boot, .. } if !state.up.contains(boot) => state.up.push(boot.clone()),
@@ -150,6 +162,7 @@ impl Replayed {
     fn close(&mut self) {
         self.over += 1;
         self.asked = None;
+        self.asked_in.clear();
         self.up.clear();
     }
 
@@ -180,7 +193,9 @@ impl Replayed {
             () if now.boot == from => NextBoot::Restart { number, arm },
             () if is_it => NextBoot::Measure { number, arm },
             () if !self.up.is_empty() => NextBoot::Restart { number, arm },
-            () if now.pending => NextBoot::NotTaken,
+            () if now.pending == Some(true) => NextBoot::NotTaken,
+            // Once it may have been the power that went before the firmware was asked.
+            () if now.pending.is_none() && self.asked_in.len() < 2 => NextBoot::Restart { number, arm },
             () => left_out(Lost::DidNotComeUp),
         }
     }
@@ -210,7 +225,7 @@ mod tests {
     }
 
     fn usual(boot: &str) -> BootNow {
-        BootNow { boot: boot.into(), number: None, pending: false }
+        BootNow { boot: boot.into(), number: None, pending: Some(false) }
     }
 
     fn tried(boot: &str, number: u64) -> BootNow {
@@ -264,7 +279,25 @@ mod tests {
     #[test]
     fn an_entry_that_is_not_taken_ends_the_search() {
         let (steps, _) = asked_for_a_candidate();
-        assert_eq!(next(&steps, &BootNow { pending: true, ..usual("c") }), NextBoot::NotTaken);
+        assert_eq!(next(&steps, &BootNow { pending: Some(true), ..usual("c") }), NextBoot::NotTaken);
+    }
+
+    /// Where nothing says whether the entry was taken, a power cut just before it looks like an entry that does not come up.
+    #[test]
+    fn a_boot_that_may_not_have_been_tried_is_asked_for_once_more() {
+        let (mut steps, number) = asked_for_a_candidate();
+        let unknown = |boot: &str| BootNow { pending: None, ..usual(boot) };
+        assert_eq!(next(&steps, &unknown("c")), NextBoot::Restart { number, arm: vec![0] });
+        let again = BootStep::Asked { number, arm: vec![0], from: "c".into(), at_s: 0 };
+        // Killed after that was written down, and asked for once more in the same boot.
+        steps.extend([again.clone(), again]);
+        assert_eq!(next(&steps, &unknown("c")), NextBoot::Restart { number, arm: vec![0] });
+        assert_eq!(next(&steps, &tried("d", number)), NextBoot::Measure { number, arm: vec![0] });
+        let left_out = BootStep::LeftOut { on: vec![0], why: Lost::DidNotComeUp };
+        assert_eq!(next(&steps, &unknown("d")), NextBoot::Record(left_out.clone()));
+        // The next boot of a candidate has its own two.
+        steps.extend([left_out, BootStep::Most { boots: 100 }]);
+        assert_eq!(replay(plan(1, 100), &steps).asked_in, Vec::<String>::new());
     }
 
     /// Once it may have been a power cut; twice it was the candidate.

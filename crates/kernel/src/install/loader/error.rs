@@ -1,7 +1,7 @@
 //! Why a boot loader's files cannot name one more kernel.
 
-use ontick_machine::boot::ArgumentsError;
 use ontick_machine::boot::grubenv::BlockError;
+use ontick_machine::boot::{ArgumentsError, BootError};
 use ontick_machine::root::FileError;
 
 /// Why a boot loader's files cannot name one more kernel.
@@ -46,9 +46,9 @@ pub enum LoaderError {
     /// An entry whose arguments stand elsewhere.
     #[error("the entry that is booted now takes its options from a variable: add the new kernel by hand")]
     Variable,
-    /// The new kernel would be booted before anyone tried it.
+    /// The new entry would be booted before anyone tried it.
     #[error(
-        "{settings} says default {default}, so the new kernel would be booted at once and again: name the entry that is booted now ({entry}) there first"
+        "{settings} says default {default}, so the new entry would be booted at once and again: name the entry that is booted now ({entry}) there first"
     )]
     DefaultMatches {
         /// `loader.conf`.
@@ -112,6 +112,12 @@ pub enum LoaderError {
     /// No entry boots the running kernel as it was booted.
     #[error("{0} has no entry by which the running kernel was booted, with the arguments that it has")]
     NotInMenu(String),
+    /// The arguments of the usual boot were edited since.
+    #[error("{0} has other arguments than the running kernel was booted with: restart the machine first")]
+    NotAsBooted(String),
+    /// The files of a trial cannot be made.
+    #[error(transparent)]
+    Boot(#[from] BootError),
     /// Arguments that cannot be added to an entry's.
     #[error("{file}: the line of the kernel's arguments {why}")]
     Arguments {
@@ -161,9 +167,17 @@ pub enum OnceError {
         "systemd-boot keeps the next boot's entry in the firmware: once the kernel is installed, sudo bootctl set-oneshot {0}.conf"
     )]
     InFirmware(String),
-    /// Only GRUB's menu can hold the running kernel twice.
-    #[error("other arguments for one boot are tried by GRUB alone so far, which does not boot this machine")]
-    NotGrub,
+    /// systemd-boot did not boot this machine, or an old one did.
+    #[error(
+        "{0} does not say that the boot loader boots an entry once: this machine must be booted by systemd-boot 239 or later, with efivarfs mounted (a PREEMPT_RT kernel needs the argument efi=runtime for that)"
+    )]
+    NoFeature(String),
+    /// The firmware's variables cannot be written.
+    #[error("{0} is mounted read-only, and the next boot's entry is named there: sudo mount -o remount,rw {0}")]
+    ReadOnly(&'static str),
+    /// U-Boot, with the arguments of the running kernel.
+    #[error("{0}: U-Boot and syslinux boot no entry once, so that arguments cannot be tried by restarts")]
+    NoTrial(String),
     /// U-Boot.
     #[error("U-Boot has no way to boot an entry once (docs/kernel-install.md says how to try it)")]
     Never,

@@ -9,7 +9,7 @@ mod uenv;
 
 use ontick_machine::Facts;
 use ontick_machine::Root;
-use ontick_machine::boot::{BootFiles, Edit, grubenv};
+use ontick_machine::boot::{Argument, BootFiles, Edit, grubenv};
 use ontick_machine::root::FileError;
 use serde::Serialize;
 
@@ -17,7 +17,8 @@ use super::Installed;
 use super::package::{Kind, Package};
 
 pub use error::{LoaderError, OnceError};
-pub(in crate::install) use grub::{NEXT, again, environment};
+pub(in crate::install) use grub::{NEXT, environment};
+pub(in crate::install) use systemd_boot::{once as firmware_once, waits};
 
 /// Stands in everything that is written into a file of others.
 const MARK: &str = "Written by ontick kernel; ontick kernel rollback takes it out again.";
@@ -121,6 +122,33 @@ pub(super) fn write(
         BootFiles::Extlinux { file } => extlinux::write(root, file, kernel, stage),
         BootFiles::UEnv { file } => uenv::write(root, file, kernel, stage),
     }
+}
+
+/// The boot files for one boot as the usual one, whose command line this is, with these arguments besides its own.
+pub(super) fn again(
+    root: &Root,
+    place: &BootFiles,
+    usual: &str,
+    name: &str,
+    arguments: &[Argument],
+) -> Result<Written, LoaderError> {
+    match place {
+        BootFiles::RaspberryPi { .. } => pi::again(root, place, usual, name, arguments),
+        BootFiles::Grub { .. } => grub::again(root, usual, name, arguments),
+        BootFiles::SystemdBoot { entries, .. } => systemd_boot::again(root, entries, usual, name, arguments),
+        BootFiles::Extlinux { file } | BootFiles::UEnv { file } => Err(OnceError::NoTrial(file.clone()).into()),
+    }
+}
+
+/// Where systemd-boot reads the next boot's entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Firmware {
+    /// The variable's file.
+    pub path: String,
+    /// What it holds; none where it is not there.
+    pub before: Option<Vec<u8>>,
+    /// What it is to hold.
+    pub wanted: Vec<u8>,
 }
 
 /// Where GRUB reads the next boot's entry.

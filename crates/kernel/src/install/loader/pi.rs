@@ -3,10 +3,11 @@
 //! the usual name: then the usual kernel is booted.
 
 use ontick_machine::Root;
+use ontick_machine::boot::{Argument, BootError, BootFiles, Tryboot};
 use ontick_machine::config_txt;
-use ontick_machine::facts::{Facts, board};
+use ontick_machine::facts::{Arguments, Facts, board};
 
-use super::{LoaderError, MARK, Stage, Survey, Written, folder_of, name_of, read};
+use super::{LoaderError, MARK, Stage, Survey, TRIAL_MARK, Written, folder_of, name_of, read};
 use crate::install::package::{Kind, Package};
 use crate::install::{Architecture, Installed};
 
@@ -97,6 +98,30 @@ pub(super) fn write(
         }
     }
     Ok(written)
+}
+
+/// Files by which the firmware boots as it did, with this command line, and with these arguments besides its own.
+pub(in crate::install) fn again(
+    root: &Root,
+    place: &BootFiles,
+    usual: &str,
+    name: &str,
+    arguments: &[Argument],
+) -> Result<Written, LoaderError> {
+    let BootFiles::RaspberryPi { cmdline, config } = place else { return Err(BootError::NoTrialHere.into()) };
+    let tried = format!("{}tryboot.txt", folder_of(config));
+    if root.text(&tried).is_ok_and(|text| !text.contains(TRIAL_MARK)) {
+        return Err(LoaderError::TrialGoesOn(tried));
+    }
+    let (file, running) = (Arguments::parse(&read(root, cmdline)?), Arguments::parse(usual));
+    // The firmware writes the name of the serial line itself (serial0 is ttyS0 or ttyAMA0).
+    let own = |word: &&str| !word.starts_with("console=serial");
+    if !file.iter().filter(own).all(|word| running.iter().any(|given| given == word)) {
+        return Err(LoaderError::NotAsBooted(cmdline.clone()));
+    }
+    let trial = Tryboot { line: &format!("{name}.txt"), mark: TRIAL_MARK };
+    let edits = trial.edits(root, place, &Facts::gather(root), arguments, &[])?;
+    Ok(Written { edits, notes: Vec::new() })
 }
 
 /// Without a device tree for the board the firmware would not take the folder at all.

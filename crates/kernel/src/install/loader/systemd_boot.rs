@@ -1,9 +1,10 @@
 //! systemd-boot: an entry file of its own, after the one that is booted now.
 
-use ontick_machine::Facts;
-use ontick_machine::Root;
+use ontick_machine::boot::{Argument, BootFile, efi};
+use ontick_machine::facts::Arguments;
+use ontick_machine::{Facts, Root};
 
-use super::{LoaderError, MARK, Stage, Survey, Written, folder_of, name_of, read};
+use super::{Firmware, LoaderError, MARK, OnceError, Stage, Survey, TRIAL_MARK, Written, folder_of, name_of, read};
 use crate::install::Installed;
 
 pub(super) fn survey(root: &Root, facts: &Facts, entries: &[String], name: &str) -> Result<Survey, LoaderError> {
@@ -34,36 +35,149 @@ pub(super) fn write(
     kernel: &Installed,
     stage: Stage,
 ) -> Result<Written, LoaderError> {
-    let (entry, text) = pattern(root, facts, entries)?;
-    let folder = folder_of(&entry);
-    let (own, settings) =
-        (format!("{folder}{}.conf", kernel.name), format!("{}/loader/loader.conf", partition(&entry)));
+    let usual = pattern(root, facts, entries)?;
     let mut written = Written::default();
-    let before = root.exists(&own).then(|| read(root, &own)).transpose()?;
-    if before.as_ref().is_some_and(|text| !text.contains(MARK)) {
-        return Err(LoaderError::NameTaken(own));
-    }
-    written.edit(&own, before, entry_text(&text, kernel)?);
-    let conf = read(root, &settings)?;
-    let default = values(&conf, "default").last().map(str::to_owned);
-    let file = format!("{}.conf", kernel.name);
     match stage {
-        Stage::Keep => written.edit(&settings, Some(conf.clone()), with_default(&conf, &file)),
-        // Without a default the newest entry is booted, which would be the new kernel's.
-        Stage::Try if default.is_none() && values(&text, "sort-key").next().is_none() => {
-            written
-                .notes
-                .push(format!("{settings} names no default: what is booted now ({}) becomes it", name_of(&entry)));
-            written.edit(&settings, Some(conf.clone()), with_default(&conf, name_of(&entry)));
+        Stage::Keep => {
+            let settings = settings_of(&usual.0);
+            let conf = read(root, &settings)?;
+            written.edit(&settings, Some(conf.clone()), with_default(&conf, &format!("{}.conf", kernel.name)));
         }
-        Stage::Try => {
-            let default = default.unwrap_or_default();
-            if default == "@saved" || glob(&default, &file) || glob(&default, &kernel.name) {
-                return Err(LoaderError::DefaultMatches { settings, default, entry: name_of(&entry).into() });
-            }
+        Stage::Try => keep_default(root, &usual, &kernel.name, &mut written)?,
+    }
+    let (own, before) = own_entry(root, &usual.0, &kernel.name, MARK)?;
+    written.edit(&own, before, entry_text(&usual.1, kernel)?);
+    Ok(written)
+}
+
+/// An entry that boots as the usual one, whose command line this is, with these arguments besides its own.
+pub(in crate::install) fn again(
+    root: &Root,
+    entries: &[String],
+    usual: &str,
+    name: &str,
+    arguments: &[Argument],
+) -> Result<Written, LoaderError> {
+    let entry = booted(root, entries, &Arguments::parse(usual))?;
+    let mut written = Written::default();
+    keep_default(root, &entry, name, &mut written)?;
+    let (own, before) = own_entry(root, &entry.0, name, TRIAL_MARK)?;
+    let text = BootFile::LoaderEntry.with(&entry.1, arguments);
+    let text = text.map_err(|why| LoaderError::Arguments { file: entry.0.clone(), why })?;
+    written.edit(&own, before, again_text(&text));
+    Ok(written)
+}
+
+/// The variable of the firmware that names the next boot's entry, and only that.
+const NEXT: &str = "LoaderEntryOneShot";
+/// The feature of that variable, a bit of `LoaderFeatures`.
+const TAKES_NEXT: u64 = 1 << 3;
+
+/// How systemd-boot takes this entry for the next boot.
+pub(in crate::install) fn once(root: &Root, name: &str) -> Result<Firmware, LoaderError> {
+    if efi::number(root, "LoaderFeatures").is_none_or(|features| features & TAKES_NEXT == 0) {
+        return Err(OnceError::NoFeature(efi::path("LoaderFeatures")).into());
+    }
+    if root.file_system(efi::FOLDER).is_ok_and(|system| system.read_only) {
+        return Err(OnceError::ReadOnly(efi::FOLDER).into());
+    }
+    let path = efi::path(NEXT);
+    Ok(Firmware { before: root.bytes(&path).ok(), path, wanted: efi::file_of(&format!("{name}.conf")) })
+}
+
+/// Whether systemd-boot still waits to take this entry.
+pub(in crate::install) fn waits(root: &Root, name: &str) -> bool {
+    efi::text(root, NEXT).is_some_and(|entry| entry == format!("{name}.conf"))
+}
+
+/// The usual entry stays the default beside one of this name.
+fn keep_default(
+    root: &Root,
+    (entry, text): &(String, String),
+    name: &str,
+    written: &mut Written,
+) -> Result<(), LoaderError> {
+    let settings = settings_of(entry);
+    let conf = read(root, &settings)?;
+    let chosen = efi::text(root, "LoaderEntryDefault").map(|default| (default, efi::path("LoaderEntryDefault")));
+    let named = || values(&conf, "default").last().map(|default| (default.to_owned(), settings.clone()));
+    let Some((default, settings)) = chosen.or_else(named) else {
+        // Without a default the newest entry is booted, which would be the new one.
+        if values(text, "sort-key").next().is_none() {
+            let usual = name_of(entry);
+            written.notes.push(format!("{settings} names no default: what is booted now ({usual}) becomes it"));
+            written.edit(&settings, Some(conf.clone()), with_default(&conf, usual));
+        }
+        return Ok(());
+    };
+    match default == "@saved" || glob(&default, &format!("{name}.conf")) || glob(&default, name) {
+        true => Err(LoaderError::DefaultMatches { settings, default, entry: name_of(entry).into() }),
+        false => Ok(()),
+    }
+}
+
+/// The file of an entry of ours beside the usual one, and what it holds.
+fn own_entry(root: &Root, usual: &str, name: &str, mark: &str) -> Result<(String, Option<String>), LoaderError> {
+    let own = format!("{}{name}.conf", folder_of(usual));
+    let before = root.exists(&own).then(|| read(root, &own)).transpose()?;
+    match before.as_ref().is_some_and(|text| !text.contains(mark)) {
+        true => Err(LoaderError::NameTaken(own)),
+        false => Ok((own, before)),
+    }
+}
+
+fn settings_of(entry: &str) -> String {
+    format!("{}/loader/loader.conf", partition(entry))
+}
+
+/// The entry by which the running kernel was booted, whose command line this is: the default one, if several could be.
+fn booted(root: &Root, entries: &[String], running: &Arguments) -> Result<(String, String), LoaderError> {
+    let first = entries.first().ok_or(LoaderError::NoEntry)?;
+    let others = entries.iter().filter(|entry| !root.text(entry).is_ok_and(|text| text.contains(TRIAL_MARK)));
+    let mut able = Vec::new();
+    for entry in others {
+        let text = read(root, entry)?;
+        if boots(&text, running) {
+            able.push((entry.clone(), text));
         }
     }
-    Ok(written)
+    let release = root.value("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if able.iter().any(|(entry, text)| is_of_kernel(entry, text, &release)) {
+        able.retain(|(entry, text)| is_of_kernel(entry, text, &release));
+    }
+    let default = default_of(&read(root, &settings_of(first))?);
+    if able.len() > 1 {
+        able.retain(|(entry, _)| is_default(entry, &default));
+    }
+    match able.len() {
+        0 => Err(LoaderError::NotInMenu(folder_of(first).trim_end_matches('/').into())),
+        1 => Ok(able.remove(0)),
+        _ => Err(LoaderError::UnknownEntry),
+    }
+}
+
+/// Whether an entry gives the kernel all that this command line has of it.
+fn boots(text: &str, running: &Arguments) -> bool {
+    let given = |word: &str| running.iter().any(|argument| argument == word);
+    let mut named = values(text, "initrd").map(|path| format!("initrd={}", path.replace('/', "\\")));
+    // Later ones hand the initramfs over without a word.
+    let silent = running.get("initrd").is_none();
+    values(text, "linux").next().is_some()
+        && (silent || named.all(|word| given(&word)))
+        && values(text, "options").flat_map(str::split_whitespace).all(given)
+}
+
+/// The entry with arguments on trial.
+fn again_text(usual: &str) -> String {
+    let mut text = format!("# {TRIAL_MARK}\ntitle   Linux with arguments on trial (ontick)\n");
+    for line in usual.lines() {
+        match line.split_whitespace().next() {
+            Some("title") => {}
+            Some("sort-key") => text += "sort-key zz-ontick\n",
+            _ => text.extend([line, "\n"]),
+        }
+    }
+    text
 }
 
 /// The entry that is booted now.
@@ -71,18 +185,9 @@ fn pattern(root: &Root, facts: &Facts, entries: &[String]) -> Result<(String, St
     let own = |e: &&String| !root.text(e).is_ok_and(|text| text.contains(MARK));
     let entries: Vec<&String> = entries.iter().filter(own).collect();
     let first = entries.first().ok_or(LoaderError::NoEntry)?;
-    let settings = read(root, &format!("{}/loader/loader.conf", partition(first)))?;
-    let default = values(&settings, "default").last().unwrap_or_default().to_owned();
-    let release = &facts.kernel.release;
-    let runs = |e: &&&String| {
-        !release.is_empty()
-            && (name_of(e).contains(release.as_str())
-                || root.text(e).is_ok_and(|t| values(&t, "version").any(|v| v == release)))
-    };
-    let is_default = |e: &&&String| {
-        !default.is_empty() && (glob(&default, name_of(e)) || glob(&default, name_of(e).trim_end_matches(".conf")))
-    };
-    let found = entries.iter().find(runs).or_else(|| entries.iter().find(is_default));
+    let default = default_of(&read(root, &settings_of(first))?);
+    let runs = |e: &&&String| is_of_kernel(e, &root.text(e).unwrap_or_default(), &facts.kernel.release);
+    let found = entries.iter().find(runs).or_else(|| entries.iter().find(|e| is_default(e, &default)));
     let entry = match (found, entries.len()) {
         (Some(entry), _) => entry,
         (None, 1) => first,
@@ -90,6 +195,20 @@ fn pattern(root: &Root, facts: &Facts, entries: &[String]) -> Result<(String, St
     };
     let text = read(root, entry)?;
     Ok(((*entry).clone(), text))
+}
+
+/// Whether an entry is of the kernel with this release, by its name or its version.
+fn is_of_kernel(entry: &str, text: &str, release: &str) -> bool {
+    !release.is_empty() && (name_of(entry).contains(release) || values(text, "version").any(|v| v == release))
+}
+
+fn default_of(settings: &str) -> String {
+    values(settings, "default").last().unwrap_or_default().to_owned()
+}
+
+fn is_default(entry: &str, default: &str) -> bool {
+    let name = name_of(entry);
+    !default.is_empty() && (glob(default, name) || glob(default, name.trim_end_matches(".conf")))
 }
 
 /// The partition's folder: entries name files from there.

@@ -60,14 +60,18 @@ fn steps(flags: &Search, root: &Root, settings: &mut Journal) -> Result<Outcome,
         match next {
             NextBoot::Restart { number, arm } => {
                 machine::install_unit(root, settings)?;
+                let mut argument = None;
                 if !arm.is_empty() {
-                    machine::trial(root, boots, &arm, number)?.arm(root, settings)?;
+                    let trial = machine::trial(root, boots, &arm, number)?;
+                    trial.arm(root, settings)?;
+                    argument = trial.reboot_argument();
                 }
                 let at_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
                 journal.add_boot(&BootStep::Asked { number, arm, from: now.boot, at_s })?;
-                machine::restart(root)?;
+                machine::restart(root, argument)?;
                 let (measured, most) = (state.rounds.boots(), state.rounds.most());
-                terminal::print(&format!("Boot {number} comes next; {measured} of {most} are measured.\n"))?;
+                let by = argument.map_or_else(String::new, |argument| format!(" (reboot '{argument}')"));
+                terminal::print(&format!("Boot {number} comes next{by}; {measured} of {most} are measured.\n"))?;
                 return Ok(Outcome::Met);
             }
             NextBoot::Measure { number, arm } => {
@@ -98,13 +102,13 @@ fn steps(flags: &Search, root: &Root, settings: &mut Journal) -> Result<Outcome,
                 let outcome = result::deliver(flags, root, &kept)?;
                 // What runs now is to be as it was, too.
                 if now.number.is_some() {
-                    machine::restart(root)?;
+                    machine::restart(root, None)?;
                 }
                 return Ok(outcome);
             }
             NextBoot::NotTaken => {
                 return Err(Failure::new(
-                    "the boot loader did not take the entry of the search: this machine is booted by other files than /boot/grub, or was restarted past its boot loader (kexec)",
+                    "the boot loader did not take the entry of the search: this machine is booted by other files than those that ontick found, or was restarted past its boot loader (kexec)",
                 ));
             }
             NextBoot::BaseEnds => {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use ontick_kernel::install::trial::{self, Trial};
+use ontick_kernel::install::{InstallError, LoaderError, OnceError};
 use ontick_machine::boot::{self, BootPlan, Edit, unit};
 use ontick_machine::journal::Undo;
 use ontick_machine::revert::revert_but;
@@ -48,7 +49,16 @@ pub fn trial(root: &Root, asked: &AskedBoots, arm: &[usize], number: u64) -> Res
     if ontick_machine::facts::Arguments::parse(&asked.usual).get("panic").is_none() {
         arguments.push(argument(PANIC));
     }
-    Trial::plan(root, &asked.usual, &arguments).map_err(Failure::new)
+    Trial::plan(root, &asked.usual, &arguments).map_err(no_trial)
+}
+
+fn no_trial(error: InstallError) -> Failure {
+    match error {
+        InstallError::Loader(LoaderError::Once(OnceError::NoTrial(_))) => Failure::new(format!(
+            "{error}: write them for good (ontick tune apply --boot), and measure before and after"
+        )),
+        other => Failure::new(other),
+    }
 }
 
 /// Writes the unit that goes on with the search at each boot, if it is not there.
@@ -77,11 +87,7 @@ pub fn is_ours(undo: &Undo) -> bool {
 
 /// What it changes for one boot.
 pub fn is_of_entry(undo: &Undo) -> bool {
-    match undo {
-        Undo::File { path, .. } => path.ends_with("/custom.cfg"),
-        Undo::Variable { wanted, .. } => wanted == trial::NAME,
-        _ => false,
-    }
+    trial::is_of_trial(undo)
 }
 
 /// Puts back what was changed of this kind.
@@ -96,13 +102,15 @@ pub fn put_back(root: &Root, settings: &mut Journal, which: fn(&Undo) -> bool) -
     Err(Failure::new(format!("not all boot files could be put back ({why}): see ontick tune status")))
 }
 
-/// Restarts the machine, and comes back once that is on its way. One in a folder is restarted by whoever models it.
-pub fn restart(root: &Root) -> Result<(), Failure> {
+/// Restarts the machine, with what the firmware is asked for, and comes back once that is on its way. One in a folder is
+/// restarted by whoever models it.
+pub fn restart(root: &Root, argument: Option<&str>) -> Result<(), Failure> {
     if !root.is_live() {
         return Ok(());
     }
     let failed = |why: String| Failure::new(format!("the machine could not be restarted (systemctl reboot): {why}"));
-    match Command::new("systemctl").arg("reboot").output() {
+    let asks = argument.map(|argument| format!("--reboot-argument={argument}"));
+    match Command::new("systemctl").arg("reboot").args(asks).output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
         Err(e) => Err(failed(e.to_string())),
