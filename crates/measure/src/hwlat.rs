@@ -107,7 +107,7 @@ struct Tracer {
     cpu: u32,
     shortest_ns: u64,
     sampling: Sampling,
-    // In the order in which they end: the tracer stops before its instance goes.
+    // In the order in which they end: the pipe is closed before the tracer stops, which stops before its instance goes.
     _stops: Writes,
     _instance: Instance,
 }
@@ -127,11 +127,6 @@ impl Tracer {
         instance.set("tracing_cpumask", &Mask(cpu).to_string()).map_err(refused(STARTING))?;
         // Stamps compare with those of other measurements.
         instance.set("trace_clock", "mono").map_err(refused(STARTING))?;
-        let trace = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open(instance.file("trace_pipe"))
-            .map_err(refused(STARTING))?;
         let back = vec![(instance.file("current_tracer"), "nop".into())];
         let stops = Writes::start(back).map_err(refused("starting a guardian"))?;
         instance.set("current_tracer", TRACER).map_err(|error| match error.kind() {
@@ -141,6 +136,12 @@ impl Tracer {
             ),
             _ => refused(STARTING)(error),
         })?;
+        // Not before, and not in the guardian: the kernel changes no tracer whose pipe is open.
+        let trace = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open(instance.file("trace_pipe"))
+            .map_err(refused(STARTING))?;
         let (unread, gaps) = (Vec::new(), VecDeque::new());
         Ok(Self { trace, unread, gaps, cpu, shortest_ns, sampling, _stops: stops, _instance: instance })
     }
