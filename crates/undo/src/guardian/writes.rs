@@ -47,16 +47,18 @@ impl Writes {
     }
 }
 
+/// A process that ends closes its files one after the other, and what it still has open may be why a value is refused.
+const TRIES: u32 = 200;
+const PAUSE_US: u32 = 10_000;
+
 fn write_all(values: &[(CString, String)], removals: &[CString], mut messages: Messages) -> u8 {
     while messages.read(&mut [0]) {}
     for (file, value) in values {
-        // SAFETY: the path ends with a zero byte, and the value's bytes are valid for reads.
-        unsafe {
-            let file = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC);
-            if file >= 0 {
-                libc::write(file, value.as_ptr().cast(), value.len());
-                libc::close(file);
-            }
+        let mut tries = 0;
+        while tries < TRIES && is_busy(file, value) {
+            tries += 1;
+            // SAFETY: it only waits.
+            unsafe { libc::usleep(PAUSE_US) };
         }
     }
     for path in removals {
@@ -69,6 +71,21 @@ fn write_all(values: &[(CString, String)], removals: &[CString], mut messages: M
         }
     }
     0
+}
+
+/// Writes a value, unless the kernel says that something is in use.
+fn is_busy(file: &CString, value: &str) -> bool {
+    // SAFETY: the path ends with a zero byte, and the value's bytes are valid for reads.
+    unsafe {
+        let file = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let refused = libc::write(file, value.as_ptr().cast(), value.len()) < 0;
+        let is_busy = refused && io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY);
+        libc::close(file);
+        is_busy
+    }
 }
 
 #[cfg(test)]
