@@ -77,8 +77,7 @@ pub(super) fn stopped(switch: &Switch, links: &[Link]) -> Vec<String> {
 
 /// What is said of such a port while no time is lost: who had stopped it is gone.
 pub(super) fn still_stopped(port: String) -> Difference {
-    let said = "forwards nothing since its keeper was killed while the network's time was lost \
-                (sudo ontick switch run lets it forward again)";
+    let said = "forwards nothing since its keeper was killed while the network's time was lost";
     Difference { place: port, said: said.into(), gone: false }
 }
 

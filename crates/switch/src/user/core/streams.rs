@@ -88,7 +88,7 @@ impl Streams {
         Some(Box::new(Self { first, filters }))
     }
 
-    /// Those that are to take the place of others in a core at work, which [`Self::carry_over`] gives them.
+    /// Those that are to take the place of others in a core at work, which gives them what goes on.
     /// `begun` are the same with gates that begin at a known time.
     pub fn after(
         before: &[Stream],
