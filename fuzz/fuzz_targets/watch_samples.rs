@@ -3,8 +3,8 @@
 
 use std::sync::Mutex;
 
-use ontick_watch::signals::sampler_state::{SPANS_MS, SamplerState};
 use ontick_watch::signals::reader;
+use ontick_watch::signals::sampler_state::{SPANS_MS, SamplerState};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let sampler = Mutex::new(SamplerState::default());
