@@ -32,13 +32,6 @@ impl Placement {
         Self { cpu: Some(cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), prepared: true, awake: false }
     }
 
-    /// For a place whose CPU nobody named: why it is that one, if it is not the one that would be expected.
-    pub fn why_there(&self) -> Option<String> {
-        let choice = cpus::preference();
-        let reported = self.cpu == Some(choice.cpu) && choice.why.is_unexpected();
-        reported.then(|| format!("CPU {} was taken, as none was named: {}", choice.cpu, choice.why))
-    }
-
     /// Refuses a CPU that does not exist, or that another process spins on, before anything is started. One for a
     /// real-time thread is this process's from here on.
     pub fn check(&self) -> Result<(), Error> {

@@ -75,9 +75,9 @@ pub struct Prove {
 type Chosen = (Vec<u32>, Option<String>);
 
 impl Prove {
-    /// The CPUs that were named; none for the usual one.
+    /// The CPUs that were named; the usual one where none was.
     fn cpus(&self) -> Result<Chosen, Failure> {
-        let Some(wanted) = &self.cpu else { return Ok((Vec::new(), None)) };
+        let Some(wanted) = &self.cpu else { return Ok((vec![flags::unnamed().cpu], None)) };
         let facts = Facts::gather(&Root::live());
         let cpus = flags::cpus_of(wanted, &facts)?;
         let left = wanted.left_out(&facts, &cpus);
@@ -98,10 +98,7 @@ impl Prove {
         let may_settle = !self.explain && !plan.load.needs_rights();
         // Before settings are changed for what cannot be measured.
         plan.check()?;
-        let wanted: CpuList = match plan.cpus.is_empty() {
-            true => plan.placement().cpu.into_iter().collect(),
-            false => plan.cpus.iter().copied().collect(),
-        };
+        let wanted: CpuList = plan.cpus.iter().copied().collect();
         let mut tuned = self.tune.as_ref().map(|knobs| Tuned::apply(Some(wanted.clone()), knobs)).transpose()?;
         if may_settle {
             tuned.iter_mut().for_each(Tuned::leave_to_guardian);
@@ -120,7 +117,7 @@ impl Prove {
             load: &Load::None,
             watch: false,
             findings,
-            facts: plan.placement().why_there().filter(|_| self.cpu.is_none()).into_iter().chain(left).collect(),
+            facts: flags::why_there(&plan.placement()).filter(|_| self.cpu.is_none()).into_iter().chain(left).collect(),
             notes,
             explain: self.explain,
             simulated: None,

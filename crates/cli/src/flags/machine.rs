@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ontick_machine::profile_file::{self, ProfileFile};
 use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError, WantedCpus, knobs};
-use ontick_rt::cpus;
 use ontick_units::CpuList;
 
+use super::placement::unnamed;
 use crate::failure::Failure;
 
 /// Which machine.
@@ -244,7 +244,7 @@ impl TargetFlags {
 /// take, too: what is tuned is what is then measured.
 pub fn target(root: &Root, facts: &Facts, named: Option<CpuList>, profile: Profile) -> Result<Target, Failure> {
     let kept_free = facts.cgroups.isolated();
-    let as_measured = || (root.is_live() && kept_free.is_empty()).then(|| CpuList::one(cpus::preferred()));
+    let as_measured = || (root.is_live() && kept_free.is_empty()).then(|| CpuList::one(unnamed().cpu));
     Target::new(facts, named.or_else(as_measured), profile).map_err(|e| match e {
         TargetError::NoCpu | TargetError::Unreadable(_) | TargetError::SeveralBoards(_) if !root.is_live() => {
             Failure::new(format!("{e}; --board-cpus LIST says which CPUs the board has"))

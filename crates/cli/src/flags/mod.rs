@@ -12,7 +12,7 @@ pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, cpus_of, need
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use pictures::PictureFlags;
-pub use placement::{Cpu, Cpus, PlacementFlags, cpu, of_several, several};
+pub use placement::{Cpu, Cpus, PlacementFlags, cpu, of_several, several, unnamed, why_there};
 
 use ontick_units::{parse_duration, parse_interval, parse_time};
 

@@ -1,8 +1,10 @@
 //! Where and how the timed thread runs.
 
+use std::sync::OnceLock;
+
 use clap::{Arg, Args};
 use ontick_measure::Placement;
-use ontick_rt::cpus;
+use ontick_rt::cpus::{self, Choice};
 use ontick_rt::thread::Policy;
 use ontick_units::CpuList;
 
@@ -40,9 +42,23 @@ impl Cpu {
             Some(Cpu::Any) => None,
             // The kernel lets a deadline thread run anywhere in its root domain only.
             None if matches!(policy, Policy::Deadline { .. }) => None,
-            None => Placement::dedicated(None).cpu,
+            None => Some(unnamed().cpu),
         }
     }
+}
+
+/// The CPU where none is named. Others take CPUs and leave them meanwhile: it is chosen once, so that the CPU which is
+/// claimed, used and reported is the same.
+pub fn unnamed() -> &'static Choice {
+    static CHOICE: OnceLock<Choice> = OnceLock::new();
+    CHOICE.get_or_init(cpus::preference)
+}
+
+/// For a place whose CPU nobody named: why it is that one, if it is not the one that would be expected.
+pub fn why_there(placement: &Placement) -> Option<String> {
+    let choice = unnamed();
+    let reported = placement.cpu == Some(choice.cpu) && choice.why.is_unexpected();
+    reported.then(|| format!("CPU {} was taken, as none was named: {}", choice.cpu, choice.why))
 }
 
 /// Reads a CPU, or "any".
@@ -147,7 +163,7 @@ impl PlacementFlags {
     /// Why that CPU, where none was named and not simply the last was taken.
     pub fn note(&self) -> Option<String> {
         let placement = self.placement();
-        placement.why_there().filter(|_| self.cpu.is_none())
+        why_there(&placement).filter(|_| self.cpu.is_none())
     }
 
     /// For the other end of something: where no CPU is named, another than [`placement`](Self::placement) takes, if there is.

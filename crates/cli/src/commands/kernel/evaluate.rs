@@ -74,7 +74,7 @@ impl Evaluate {
         let together = self.cpu.as_ref().map_or(Ok(None), |cpus| cpus.together(!self.only))?;
         let (several, left) = together.unwrap_or_default();
         let (methods, left_out) = self.methods(&several);
-        let mut facts: Vec<String> = placement.why_there().filter(|_| self.cpu.is_none()).into_iter().collect();
+        let mut facts: Vec<String> = flags::why_there(&placement).filter(|_| self.cpu.is_none()).into_iter().collect();
         facts.push(NOTE.into());
         facts.extend(left_out.into_iter().chain(left));
         let limits = Limits { length: Length::Count(self.loops), outlier_ns: OUTLIER_NS, stop_over_ns: None };
