@@ -16,6 +16,7 @@ const FILE: &str = r#"
 name = "cell"
 plane = "kernel"
 stp = true
+bridge-priority = 61440
 
 [[class]]
 name = "all"
@@ -79,7 +80,7 @@ fn of_two_cables_one_carries_frames_and_the_other_takes_over() {
     }
     let _alone = alone_on_this_machine();
     let (Some(here), Some(far), Some(stations)) = (namespace(), namespace(), namespace()) else { return };
-    // A bridge that is the root of the tree, with the shortest times of the protocol, which hold for the whole tree.
+    // A bridge that is the root of the tree if the other one has its priority from the file, with the shortest times of the protocol, which hold for the whole tree.
     far.ip(&[
         "link",
         "add",
@@ -89,7 +90,7 @@ fn of_two_cables_one_carries_frames_and_the_other_takes_over() {
         "stp_state",
         "1",
         "priority",
-        "0",
+        "36864",
         "forward_delay",
         "200",
         "hello_time",

@@ -146,7 +146,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
         ));
     }
     reasons.extend(no_preemption(interface).filter(|_| preempts));
-    if switch.is_some_and(|switch| switch.stp == SpanningTree::Rstp) && !machine.tools.has("mstpctl") {
+    if switch.is_some_and(|switch| matches!(switch.stp, SpanningTree::Rstp(_))) && !machine.tools.has("mstpctl") {
         reasons.push(kernel::NO_DAEMON.into());
     }
     if !["ip", "tc"].iter().all(|tool| machine.tools.has(tool)) {

@@ -19,9 +19,12 @@ pub(super) fn make(switch: &Switch, links: &[Link]) -> Step {
     let index = links.iter().map(|link| link.index).max().unwrap_or(0) + 1;
     let mut words = format!(
         "ip link add name {name} index {index} type bridge stp_state {} ageing_time {} mcast_snooping 0",
-        u8::from(switch.stp == SpanningTree::Stp),
+        u8::from(matches!(switch.stp, SpanningTree::Stp(_))),
         switch.ageing_ns / TICK_NS
     );
+    if let SpanningTree::Stp(priority) = switch.stp {
+        words += &format!(" priority {}", priority.number());
+    }
     // Without the protocol the kernel forwards those of the spanning tree in any case, and takes no mask for them.
     let mask = switch.forward_reserved.mask() & !KERNEL_DECIDES;
     if mask != 0 {

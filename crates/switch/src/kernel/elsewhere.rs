@@ -194,7 +194,7 @@ impl On<'_> {
             all.push("it counts cycles from the base time below, a whole second, which may be past by then".into());
         }
         all.push(format!("offloads that ports usually have on: {} (ethtool -k PORT shows them)", OFFLOADS.join(", ")));
-        if self.switch.stp == SpanningTree::Rstp {
+        if matches!(self.switch.stp, SpanningTree::Rstp(_)) {
             all.push("mstpd runs and takes the bridge (assumed)".into());
         }
         if self.switch.role == Role::Bridge {

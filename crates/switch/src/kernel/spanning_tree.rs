@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ontick_tsn::model::{Bridge, Role, SpanningTree, Switch};
+use ontick_tsn::model::{Bridge, BridgePriority, Role, SpanningTree, Switch};
 use serde::Deserialize;
 
 use crate::apply::{Act, Expect, Host, Step, parsed};
@@ -17,7 +17,7 @@ pub const NO_DAEMON: &str = "stp = \"rstp\" needs the daemon mstpd with its prog
 
 /// Why rapid spanning tree cannot be had.
 pub(super) fn missing(host: &impl Host, switch: &Switch) -> Option<String> {
-    if switch.stp != SpanningTree::Rstp {
+    if !matches!(switch.stp, SpanningTree::Rstp(_)) {
         return None;
     }
     if switch.bridge != Bridge::Linux {
@@ -29,13 +29,17 @@ pub(super) fn missing(host: &impl Host, switch: &Switch) -> Option<String> {
 /// Hands the bridge over before it has ports; none where the file does not ask for that. The daemon goes on without the
 /// bridge once that is removed.
 pub(super) fn step(switch: &Switch) -> Option<Step> {
-    if switch.stp != SpanningTree::Rstp || switch.role != Role::Bridge {
+    let SpanningTree::Rstp(priority) = switch.stp else { return None };
+    if switch.role != Role::Bridge {
         return None;
     }
     let bridge = switch.name.clone();
     let state = |number: u8| Act::run(format!("ip link set dev {bridge} type bridge stp_state {number}"));
     // From nothing, so that it may be asked for once more.
     let step = Step::new(format!("bridge {bridge}: rapid spanning tree (mstpd)")).act(state(0)).act(state(1));
+    // Of the only tree, number 0; the daemon does not take the kernel's.
+    let of_tree = priority.number() / BridgePriority::STEP;
+    let step = step.act(Act::run(format!("mstpctl settreeprio {bridge} 0 {of_tree}")));
     Some(step.expect(Expect::Rapid { bridge }))
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn port_statuses(host: &impl Host, switch: &Switch) -> Result<Vec<Por
     let links = links(host)?;
     let mut statuses: Vec<PortStatus> =
         switch.ports.iter().map(|port| port_status(host, switch, port, &links)).collect::<Result<_, _>>()?;
-    if switch.stp == SpanningTree::Rstp {
+    if matches!(switch.stp, SpanningTree::Rstp(_)) {
         let mut roles = spanning_tree::roles(host, &switch.name);
         statuses.iter_mut().for_each(|status| status.spanning_tree_role = roles.remove(&status.name));
     }

@@ -20,7 +20,7 @@ pub fn not_stopped(switch: &Switch) -> Option<&'static str> {
     match switch {
         Switch { role: Role::Station, .. } => Some("a station forwards nothing, and its own frames follow their lists"),
         Switch { bridge: Bridge::OpenVswitch(_), .. } => Some("Open vSwitch goes on forwarding"),
-        Switch { stp: SpanningTree::Stp | SpanningTree::Rstp, .. } => {
+        Switch { stp: SpanningTree::Stp(_) | SpanningTree::Rstp(_), .. } => {
             Some("the spanning tree says which ports forward")
         }
         _ => None,
@@ -83,6 +83,8 @@ pub(super) fn still_stopped(port: String) -> Difference {
 
 #[cfg(test)]
 mod tests {
+    use ontick_tsn::model::BridgePriority;
+
     use super::super::paper::{PAPER, article, commands};
     use super::super::plan;
     use super::*;
@@ -109,7 +111,7 @@ mod tests {
         assert_eq!(not_stopped(&article()), None);
         for switch in [
             Switch { role: Role::Station, ..article() },
-            Switch { stp: SpanningTree::Stp, ..article() },
+            Switch { stp: SpanningTree::Stp(BridgePriority::default()), ..article() },
             Switch { bridge: Bridge::OpenVswitch(ontick_tsn::model::Datapath::System), ..article() },
         ] {
             assert!(not_stopped(&switch).is_some(), "{switch:?}");

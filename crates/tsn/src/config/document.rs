@@ -207,6 +207,10 @@ struct Head {
     /// ("rstp").
     #[schemars(extend("default" = false))]
     stp: Option<SpanningTree>,
+    /// Of all bridges that speak the spanning tree protocol the one with the lowest priority is the root (IEEE 802.1Q-2022
+    /// clause 14.2.5). Goes with `stp`.
+    #[schemars(range(min = 0, max = 61_440), extend("multipleOf" = 4096, "default" = 32_768))]
+    bridge_priority: Option<u16>,
     /// Frames to these reserved addresses (IEEE 802.1Q-2022 Table 8-1) are forwarded all the same: spanning tree (bpdu),
     /// link aggregation and other slow protocols (slow), port access control (eapol), LLDP and PTP's peer delay (lldp).
     #[schemars(extend("default" = []))]

@@ -7,7 +7,7 @@ use super::problem::{Report, Reported};
 use super::table::{At, Read, Table, choice, kind, text};
 use super::value_error::ValueError;
 use super::values;
-use crate::model::{Bridge, Classifier, Clock, Datapath, Plane, Reserved, Role, Socket, SpanningTree};
+use crate::model::{Bridge, BridgePriority, Classifier, Clock, Datapath, Plane, Reserved, Role, Socket, SpanningTree};
 
 /// Linux' default for a bridge, and the standard's (IEEE 802.1Q-2022 Table 8-6).
 pub(super) const AGEING_NS: u64 = 300_000_000_000;
@@ -116,14 +116,34 @@ fn bridge(table: &mut Table, report: &mut Report) -> Result<Bridge, Reported> {
     }
 }
 
-/// `stp`: whether, or by which protocol.
+/// `stp`: whether, or by which protocol; with its `bridge-priority`.
 fn spanning_tree(table: &mut Table, report: &mut Report) -> Result<SpanningTree, Reported> {
-    let Some(value) = table.get("stp") else { return Ok(SpanningTree::Off) };
-    match value.get_ref() {
-        DeValue::Boolean(false) => Ok(SpanningTree::Off),
-        DeValue::Boolean(true) => Ok(SpanningTree::Stp),
-        DeValue::String(text) if text == "rstp" => Ok(SpanningTree::Rstp),
-        other => Err(report.error(value.span(), format!("`stp` is true, false or \"rstp\", not {}", kind(other)))),
+    let protocol: Option<fn(BridgePriority) -> SpanningTree> = match table.get("stp") {
+        None => None,
+        Some(value) => match value.get_ref() {
+            DeValue::Boolean(false) => None,
+            DeValue::Boolean(true) => Some(SpanningTree::Stp),
+            DeValue::String(text) if text == "rstp" => Some(SpanningTree::Rstp),
+            other => {
+                let text = format!("`stp` is true, false or \"rstp\", not {}", kind(other));
+                return Err(report.error(value.span(), text));
+            }
+        },
+    };
+    let number = table.whole("bridge-priority", 0..=u64::from(u16::MAX - (BridgePriority::STEP - 1)), report)?;
+    match (protocol, number) {
+        (None, None) => Ok(SpanningTree::Off),
+        (None, Some(number)) => {
+            Err(report
+                .error(number.span(), "`bridge-priority` goes with `stp` alone; leave it out, or write stp = true"))
+        }
+        (Some(protocol), None) => Ok(protocol(BridgePriority::default())),
+        (Some(protocol), Some(number)) => {
+            let priority = BridgePriority::new(*number.get_ref() as u16);
+            let wrong =
+                "`bridge-priority` is a multiple of 4096 (IEEE 802.1Q-2022 clause 14.2.5), such as 4096 or 32768";
+            priority.map(protocol).ok_or_else(|| report.error(number.span(), wrong))
+        }
     }
 }
 

@@ -138,6 +138,13 @@ prop_compose! {
     }
 }
 
+fn spanning_tree() -> impl Strategy<Value = SpanningTree> {
+    (0u16..16).prop_flat_map(|step| {
+        let priority = BridgePriority::new(step * BridgePriority::STEP).unwrap_or_default();
+        select(vec![SpanningTree::Off, SpanningTree::Stp(priority), SpanningTree::Rstp(priority)])
+    })
+}
+
 fn stream_gate() -> impl Strategy<Value = StreamGate> {
     let rest = prop::collection::vec((any::<bool>(), 1..=u64::from(u32::MAX)), 0..4);
     let base = prop_oneof![Just(Base::NextSecond), (946_684_800_000_000_000..NOW_NS + 1_000).prop_map(Base::At)];
@@ -193,7 +200,7 @@ prop_compose! {
         socket in select(vec![Socket::Packet, Socket::Xdp]),
         clock in select(vec![Clock::Tai, Clock::Realtime]),
         (cpu, ageing_ns, addresses, (stp, transparent_clock), groups) in
-            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, (select(vec![SpanningTree::Off, SpanningTree::Stp, SpanningTree::Rstp]), any::<bool>()), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
+            (of(0u32..1_000), 1_000_000_000u64..1_000_000_000_000_000, 1usize..=1 << 20, (spanning_tree(), any::<bool>()), subsequence(Reserved::GROUPS.to_vec(), 0..=5)),
     ) -> Switch {
         // Those of the kernel's data plane have limits that are not the subject here.
         let gated = |port: Port| if bridge == Bridge::Linux { port } else { Port { gates: None, transmit_queues: Vec::new(), ..port } };

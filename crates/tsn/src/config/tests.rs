@@ -307,13 +307,28 @@ fn idle_slopes_that_cannot_be_kept_are_named() {
 #[test]
 fn a_loop_is_cut_by_a_protocol_that_is_named() {
     let with = |value: &str| CELL.replace("name = \"cell4\"", &format!("name = \"cell4\"\nstp = {value}"));
-    for (value, is) in [("false", SpanningTree::Off), ("true", SpanningTree::Stp), ("\"rstp\"", SpanningTree::Rstp)] {
+    let usual = BridgePriority::default();
+    let lowest = BridgePriority::new(4_096).unwrap();
+    for (value, is) in [
+        ("false", SpanningTree::Off),
+        ("true", SpanningTree::Stp(usual)),
+        ("\"rstp\"", SpanningTree::Rstp(usual)),
+        ("true\nbridge-priority = 4096", SpanningTree::Stp(lowest)),
+    ] {
         let switch = read(&with(value)).unwrap().switch;
         assert_eq!(switch.stp, is);
         assert_eq!(read(&write(&switch)).unwrap().switch, switch);
     }
     let wrong = errors(&with("\"mstp\""));
     assert!(wrong.contains("f:3:7: `stp` is true, false or \"rstp\", not the text \"mstp\""), "{wrong}");
+    for (value, what) in [
+        ("true\nbridge-priority = 4095", "f:4:19: `bridge-priority` is a multiple of 4096"),
+        ("true\nbridge-priority = 65536", "f:4:19: `bridge-priority` is from 0 to 61440"),
+        ("false\nbridge-priority = 4096", "f:4:19: `bridge-priority` goes with `stp` alone"),
+    ] {
+        let wrong = errors(&with(value));
+        assert!(wrong.contains(what), "{wrong}");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use ontick_units::{exact, show_bit_rate};
 
 use super::{class, head, preemption, values};
 use crate::model::{
-    Base, Bridge, CLASSES, Class, Datapath, Elimination, Entry, Gates, Guard, Meter, Offload, Port, Preemption,
-    Reserved, Rule, SpanningTree, StaticEntry, Stream, StreamGate, Switch,
+    Base, Bridge, BridgePriority, CLASSES, Class, Datapath, Elimination, Entry, Gates, Guard, Meter, Offload, Port,
+    Preemption, Reserved, Rule, SpanningTree, StaticEntry, Stream, StreamGate, Switch,
 };
 
 /// The text that [`super::read`] makes this switch of.
@@ -107,9 +107,12 @@ fn head(switch: &Switch) -> String {
     }
     text += match switch.stp {
         SpanningTree::Off => "",
-        SpanningTree::Stp => "stp = true\n",
-        SpanningTree::Rstp => "stp = \"rstp\"\n",
+        SpanningTree::Stp(_) => "stp = true\n",
+        SpanningTree::Rstp(_) => "stp = \"rstp\"\n",
     };
+    if let Some(priority) = switch.stp.priority().filter(|priority| *priority != BridgePriority::default()) {
+        text += &format!("bridge-priority = {}\n", priority.number());
+    }
     if switch.forward_reserved != Reserved::default() {
         text += &format!("forward-reserved = {}\n", list(switch.forward_reserved.names().map(quoted)));
     }

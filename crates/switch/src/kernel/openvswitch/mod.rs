@@ -55,6 +55,8 @@ pub(super) fn make(switch: &Switch, datapath: Datapath) -> Step {
         switch.addresses,
         ovs::OWNER,
     );
+    let priority = switch.stp.priority().map(|priority| format!(" other_config:stp-priority={}", priority.number()));
+    let words = words + &priority.unwrap_or_default();
     Step::new(format!("bridge {name} (Open vSwitch)"))
         .undo(Undo::OvsBridge { bridge: name.clone() })
         .act(ovs::change(&words))
@@ -136,6 +138,12 @@ mod tests {
         let made = plan.steps.iter().position(|step| step.what.contains("(Open vSwitch)")).unwrap();
         let joined = plan.steps.iter().position(|step| step.what == "port a: into bridge cell4").unwrap();
         assert!(made < joined, "{plan:?}");
+        let tree = FILE.replace("name = \"cell4\"", "name = \"cell4\"\nstp = true\nbridge-priority = 4096");
+        let switch = ontick_tsn::config::read(&tree).unwrap().switch;
+        let plan = plan_elsewhere(&AnotherMachine::default(), &switch, 0).unwrap().plan;
+        let commands = plan.steps.iter().flat_map(|step| &step.acts).map(ToString::to_string).collect::<Vec<_>>();
+        let with = |words: &str| commands.iter().any(|c| c.contains("add-br") && c.contains(words));
+        assert!(with(" stp_enable=true ") && with(" other_config:stp-priority=4096"), "{commands:?}");
         for (word, why) in [("classifier = \"nft\"", "netfilter"), ("plane = \"user\"", "kernel's data plane")] {
             let text = FILE.replace("name = \"cell4\"", &format!("name = \"cell4\"\n{word}"));
             let errors = ontick_tsn::config::read(&text).unwrap_err().to_string();
