@@ -101,6 +101,19 @@ fn the_core_allocates_nothing() {
     assert_eq!(allocations() - before, 0);
     assert!(matches!(freed.pop(), Ok(Discarded::Streams(_))));
 
+    // Nor where another list of gates takes over; the one before is given back with the next.
+    let list =
+        |red_ns| Schedule::new(0, &[Entry { open: 1, for_ns: 100_000 - red_ns }, Entry { open: 2, for_ns: red_ns }]);
+    assert!(tell.push(Command::Gates(0, Some(list(30_000)))).is_ok());
+    let before = allocations();
+    core.housekeeping();
+    (0..50_000).for_each(|_| core.turn());
+    assert_eq!(allocations() - before, 0);
+    assert!(freed.pop().is_err());
+    assert!(tell.push(Command::Gates(0, Some(list(10_000)))).is_ok());
+    core.housekeeping();
+    assert!(matches!(freed.pop(), Ok(Discarded::Schedules([Some(spent), None])) if spent == gates));
+
     // It had something to do of every kind.
     let sum = |count: fn(&ontick_switch::user::counters::QueueCounters) -> u64| {
         counters.ports.iter().flat_map(|port| &port.queues).map(count).sum::<u64>()

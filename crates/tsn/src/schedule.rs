@@ -22,6 +22,7 @@ pub struct Schedule {
     slots: Vec<Slot>,
     /// Of slots that need it.
     windows: Vec<Windows>,
+    longest_ns: [u64; CLASSES],
 }
 
 /// A stretch of the cycle in which no gate moves. Long lists are looked up while frames wait: it is kept short, so that
@@ -92,7 +93,8 @@ impl Schedule {
             }
             begin_ns = end_ns;
         }
-        let mut schedule = Self { base_ns, cycle_ns: begin_ns.max(1), slots, windows: Vec::new() };
+        let cycle_ns = begin_ns.max(1);
+        let mut schedule = Self { base_ns, cycle_ns, slots, windows: Vec::new(), longest_ns: [NEVER; CLASSES] };
         for slot in 0..schedule.slots.len() {
             let next = schedule.slots[(slot + 1) % schedule.slots.len()].open;
             schedule.slots[slot].opens = next & !schedule.slots[slot].open;
@@ -105,7 +107,16 @@ impl Schedule {
                 schedule.slots[slot].windows = u32::try_from(schedule.windows.len()).ok().and_then(NonZeroU32::new);
             }
         }
+        // Whoever follows the list asks for it while frames wait.
+        schedule.longest_ns = std::array::from_fn(|queue| schedule.longest_window_ns(queue));
         schedule
+    }
+
+    fn longest_window_ns(&self, queue: usize) -> u64 {
+        if self.slots.iter().all(|slot| slot.open & (1 << queue) != 0) {
+            return NEVER;
+        }
+        self.windows(queue).into_iter().map(|(_, length_ns)| length_ns).max().unwrap_or(0)
     }
 
     fn closes_after_ns(&self, slot: usize, queue: usize) -> u64 {
@@ -218,12 +229,7 @@ impl Schedule {
 
     /// How long each gate is open at most, in ns: 0 for one that never opens, [`NEVER`] for one that never closes.
     pub fn longest_ns(&self) -> [u64; CLASSES] {
-        std::array::from_fn(|queue| {
-            if self.slots.iter().all(|slot| slot.open & (1 << queue) != 0) {
-                return NEVER;
-            }
-            self.windows(queue).into_iter().map(|(_, length_ns)| length_ns).max().unwrap_or(0)
-        })
+        self.longest_ns
     }
 }
 

@@ -19,6 +19,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -27,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations of this thread so far.
+/// How often this thread took memory or gave some back so far.
 pub fn allocations() -> u64 {
     ALLOCATIONS.with(Cell::get)
 }

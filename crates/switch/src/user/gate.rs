@@ -9,6 +9,8 @@ use ontick_tsn::schedule::{NEVER, Schedule, View};
 pub struct Gates {
     oper: Option<Schedule>,
     admin: Option<Schedule>,
+    /// The one before, kept until somebody else can free its memory.
+    spent: Option<Schedule>,
     /// In place of both, which go on behind it.
     forced: Option<GateOverride>,
     view: View,
@@ -25,6 +27,7 @@ impl Gates {
         let mut gates = Self {
             oper: None,
             admin: None,
+            spent: None,
             forced: None,
             view: View::OPEN,
             place: 0,
@@ -36,9 +39,9 @@ impl Gates {
     }
 
     /// Takes a new list, which is in force from its base time on (AdminControlList, IEEE 802.1Q clause 8.6.9.3);
-    /// nothing opens all gates at once. Returns a list that is not needed any more.
-    pub fn change(&mut self, schedule: Option<Schedule>) -> Option<Schedule> {
-        let old = match (schedule, &self.oper) {
+    /// nothing opens all gates at once. Returns the lists that are not needed any more.
+    pub fn change(&mut self, schedule: Option<Schedule>) -> [Option<Schedule>; 2] {
+        let replaced = match (schedule, &self.oper) {
             (None, _) => {
                 self.admin = None;
                 self.oper.take()
@@ -48,14 +51,14 @@ impl Gates {
         };
         self.set_longest();
         self.forget();
-        old
+        [self.spent.take(), replaced]
     }
 
     /// Follows the lists of others until the base time of its own. Those others have what is needed no more.
     pub fn succeed(&mut self, others: &mut Self) {
         let own = self.oper.take();
         std::mem::swap(self, others);
-        others.oper = self.change(own);
+        [others.spent, others.oper] = self.change(own);
     }
 
     /// Opens or closes all gates at once; nothing has them follow their lists again, at once.
@@ -99,7 +102,7 @@ impl Gates {
 
     fn look(&mut self, now_ns: u64) {
         if self.admin.as_ref().is_some_and(|admin| now_ns >= admin.base_ns()) {
-            self.oper = self.admin.take();
+            self.spent = std::mem::replace(&mut self.oper, self.admin.take());
             self.set_longest();
         }
         if let Some(forced) = self.forced {
@@ -201,7 +204,11 @@ mod tests {
         assert_eq!(gates.at(10_300).open, 2);
         assert_eq!(gates.longest_ns(1), 600);
         assert!(gates.has_list());
-        gates.change(None);
+        // Nothing is freed while gates are followed: whoever changes them next has what was in force.
+        let spent = gates.change(Some(list(20_300, 4)));
+        assert_eq!(spent.map(|list| list.map(|list| list.base_ns())), [Some(1_000), None]);
+        let spent = gates.change(None);
+        assert_eq!(spent.map(|list| list.map(|list| list.base_ns())), [None, Some(10_300)]);
         assert_eq!((*gates.at(10_400), gates.has_list()), (View::OPEN, false));
     }
 

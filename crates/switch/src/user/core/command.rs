@@ -40,8 +40,8 @@ pub enum Command<P> {
 
 /// What the core has no use for any more; whoever takes it may free memory.
 pub enum Discarded<P> {
-    /// A gate control list.
-    Schedule(Schedule),
+    /// Gate control lists.
+    Schedules([Option<Schedule>; 2]),
     /// A port.
     Port(P),
     /// What was done with frames of streams.

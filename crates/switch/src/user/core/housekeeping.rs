@@ -79,9 +79,9 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     fn handle_command(&mut self, command: Command<P>) {
         let discarded = match command {
             Command::Gates(index, schedule) => {
-                let old = self.outlets.get_mut(index).and_then(|at| at.gates.change(schedule));
+                let old = self.outlets.get_mut(index).map(|at| at.gates.change(schedule));
                 self.bursts = self.allows_bursts();
-                old.map(Discarded::Schedule)
+                old.filter(|lists| lists.iter().any(Option::is_some)).map(Discarded::Schedules)
             }
             // Between two frames: each is held to the streams of before or to these.
             Command::Streams(mut streams) => {
