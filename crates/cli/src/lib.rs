@@ -8,6 +8,7 @@ mod flags;
 mod hints;
 mod launch;
 mod lazily;
+mod named_files;
 #[cfg(test)]
 mod options;
 mod privileges;
@@ -51,7 +52,10 @@ pub fn command() -> clap::Command {
 /// What this process's arguments ask for.
 fn parse() -> Result<Ontick, clap::Error> {
     match Ontick::command().try_get_matches() {
-        Ok(mut matches) => Ontick::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command())),
+        Ok(mut matches) => {
+            named_files::check(&matches)?;
+            Ontick::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
+        }
         Err(error) if error.kind() == ErrorKind::DisplayVersion => Err(error),
         // Help and errors speak of commands that were not asked for, too.
         Err(_) => {

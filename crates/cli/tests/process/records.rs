@@ -4,6 +4,7 @@ use std::fs;
 
 use rustix::process::Signal;
 
+use crate::errors::fails;
 use crate::{ontick, record, run, samples, send, stderr, stdout, wait_until};
 
 #[test]
@@ -38,6 +39,34 @@ fn a_record_reads_back_in_every_form() {
     }
     let compared = run(&["compare", path, path]);
     assert!(stdout(&compared).contains("p99"), "{}", stdout(&compared));
+}
+
+/// What a report is made of is worth more than the report.
+#[test]
+fn no_file_is_replaced_that_is_read_or_written_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let [own, link, other, network] =
+        ["own.json", "link", "other", "network.toml"].map(|name| folder.path().join(name).display().to_string());
+    let foreign = concat!(env!("CARGO_MANIFEST_DIR"), "/../record/tests/fixtures/cyclictest.hist");
+    assert!(run(&["import", foreign, "--to", &own]).status.success());
+    fs::write(&network, "[[stream]]\n").unwrap();
+    std::os::unix::fs::symlink(&own, &link).unwrap();
+    let before = fs::read(&own).unwrap();
+    let replaced = format!("{own} is read, and --html would replace it");
+    fails(&["report", &own, "--html", &own], &[&replaced]);
+    fails(&["report", &own, "--html", &link], &[&replaced]);
+    fails(&["compare", foreign, &own, "--html", &own], &[&replaced]);
+    fails(&["import", &own, "--to", &own], &["--to would replace it"]);
+    fails(&["network", "plan", &network, "--out", &network], &["--out would replace it"]);
+    fails(&["report", &own, "--svg", &other, "--html", &other], &["--html and --svg name the same file"]);
+    let timer = ["latency", "timer", "--count", "10", "--record", &other, "--html"];
+    fails(&[&timer[..], &[&other]].concat(), &["--record and --html name the same file"]);
+    let dotted = format!("{}/./other", folder.path().display());
+    fails(&[&timer[..], &[&dotted]].concat(), &["--record and --html name the same file"]);
+    assert_eq!(fs::read(&own).unwrap(), before);
+    assert!(!fs::exists(&other).unwrap());
+    let output = run(&["report", &own, "--html", "/dev/null", "--svg", "/dev/null"]);
+    assert!(output.status.success(), "a device takes what comes: {}", stderr(&output));
 }
 
 #[test]
