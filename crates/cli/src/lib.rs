@@ -75,9 +75,13 @@ pub fn main() -> ExitCode {
             return terminal::report(&Failure::usage(&error));
         }
         Err(help) => {
-            // A closed pipe (ontick --help | head) is not worth a word.
-            let _ = help.print();
-            return ExitCode::from(if help.use_stderr() { 2 } else { 0 });
+            return match help.print() {
+                // A closed pipe (ontick --help | head) is not worth a word.
+                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                    terminal::report(&Failure::new(format!("cannot write to standard output: {error}")))
+                }
+                _ => ExitCode::from(if help.use_stderr() { 2 } else { 0 }),
+            };
         }
     };
     // Simulated chips are the user's, with sudo and without.

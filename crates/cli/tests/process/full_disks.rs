@@ -27,6 +27,17 @@ fn a_disk_that_fills_in_mid_run_costs_neither_the_table_nor_what_was_kept() {
 }
 
 /// A journal beside a record that is whole would stand in the way of the next run.
+/// As everything that is printed and that nobody gets.
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for words in [&["--help"][..], &["--version"], &["tune", "plan", "--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = crate::ontick(words).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(crate::stderr(&output).starts_with("ontick: cannot write to standard output"), "{words:?}");
+    }
+}
+
 #[test]
 fn a_report_that_cannot_be_written_leaves_record_and_table_and_no_journal() {
     let folder = tempfile::tempdir().unwrap();
