@@ -50,7 +50,7 @@ pub enum ProfileFileError {
 impl ProfileFile {
     /// Reads a profile.
     pub fn parse(text: &str) -> Result<Self, ProfileFileError> {
-        let table = DeTable::parse(text).map_err(|e| ProfileFileError::Syntax(e.to_string().trim_end().into()))?;
+        let table = DeTable::parse(text).map_err(|error| ProfileFileError::Syntax(syntax(text, &error)))?;
         let table = table.get_ref();
         let wrong = |key: &'static str, problem: String| ProfileFileError::Value { key, problem };
         let text = |key: &'static str| match table.get(key).map(|value| value.get_ref()) {
@@ -113,6 +113,14 @@ impl ProfileFile {
     }
 }
 
+/// What is wrong and where, in one line: the line of the file may be as long as the file.
+fn syntax(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |part| part.chars().count()) + 1;
+    format!("line {line}, column {column}: {}", error.message())
+}
+
 /// A kernel argument's name, without a value.
 fn argument(name: &str) -> Result<String, String> {
     match !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
@@ -150,7 +158,8 @@ mod tests {
             ("", "no profile"),
             ("format = \"ontick-profile/2\"", "no profile"),
             ("format = 1", "format: must be a text"),
-            ("knobs = [", "knobs"),
+            ("knobs = [", "line 1, column "),
+            ("\n{\"schema\":\"ontick-run/1\"}", "line 2, column 1: "),
             (&format!("{format}profile = \"fast\"\nknobs = []"), "no profile \"fast\""),
             (&format!("{format}profile = \"low-latency\""), "knobs: is missing"),
             (&format!("{format}profile = \"low-latency\"\nknobs = []"), "names no setting"),
@@ -161,6 +170,7 @@ mod tests {
         ] {
             let error = ProfileFile::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
+            assert!(error.lines().count() == 1, "{text}: {error}");
         }
     }
 }
