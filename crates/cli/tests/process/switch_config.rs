@@ -98,6 +98,11 @@ fn files_that_are_no_switch() {
     let (_network, network) = file("network.toml", include_str!("../../../../fuzz/seeds/switch_network/network.toml"));
     fails(&["switch", "check", network.to_str().unwrap()], &["describes a network", "network plan"]);
     fails(&["switch", "plan", network.to_str().unwrap()], &["describes a network", "use `ontick network plan"]);
+    let ports = "[switch]\nname = \"s\"\n[[class]]\nname = \"c\"\nqueue = 0\n[[port]]\nname = \"nowhere0\"\n[[port]]\nname = \"nowhere1\"\n";
+    let (_ports, ports) = file("ports.toml", ports);
+    fails(&["switch", "plan", ports.to_str().unwrap()], &["ontick: there is no port nowhere0"]);
+    let (_record, record) = file("run.json", "{\"schema\":\"ontick-run/1\"}");
+    fails(&["switch", "plan", record.to_str().unwrap()], &["run.json:1:"]);
 }
 
 #[test]

@@ -147,8 +147,11 @@ pub fn plan(mut switch: Switch, measured: Option<&Measured>) -> Result<(Switch, 
         Plane::Auto => match kernel(&switch) {
             Ok(plan) => (Plane::Kernel, plan),
             Err(cannot) => {
-                let mut plan = user(&switch).map_err(|either| {
-                    Failure::new(format!("the kernel cannot do it: {cannot}; nor can a dedicated core: {either}"))
+                let mut plan = user(&switch).map_err(|either| match cannot.to_string() == either.to_string() {
+                    true => Failure::new(either),
+                    false => {
+                        Failure::new(format!("the kernel cannot do it: {cannot}; nor can a dedicated core: {either}"))
+                    }
                 })?;
                 plan.notes.insert(0, format!("a dedicated core does it, as the kernel cannot: {cannot}"));
                 (Plane::User, plan)

@@ -47,9 +47,13 @@ impl PlanCommand {
     }
 }
 
-/// What cannot be read is reported by its reader.
+/// What cannot be read is reported by its reader. Not everything in JSON is a network: records are, too.
 fn refuse_network(file: &Path) -> Result<(), Failure> {
-    match std::fs::read_to_string(file).is_ok_and(|text| ontick_tsn::network::is_meant(&text)) {
+    let is_meant = |text: String| match text.trim_start().starts_with('{') {
+        true => ontick_switch::files::network(file).is_ok(),
+        false => ontick_tsn::network::is_meant(&text),
+    };
+    match std::fs::read_to_string(file).is_ok_and(is_meant) {
         true => Err(Failure::new(format!(
             "{} describes a network, not a switch: use `ontick network plan {0}`",
             file.display()
