@@ -106,6 +106,20 @@ fn files_that_are_no_switch() {
 }
 
 #[test]
+fn a_name_that_no_switch_has_is_shown_with_those_that_there_are() {
+    let state = tempfile::tempdir().unwrap();
+    let status = |more: &[&str]| {
+        let output = run(&[&["switch", "status", "--state", state.path().to_str().unwrap()], more].concat());
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        stdout(&output)
+    };
+    assert_eq!(status(&[]), "No switch is set up here.\n");
+    assert_eq!(status(&["cell5"]), "No switch cell5 is set up here.\n");
+    fs::create_dir(state.path().join("cell4")).unwrap();
+    assert_eq!(status(&["cell5"]), "No switch cell5 is set up here (there is cell4).\n");
+}
+
+#[test]
 fn a_switch_goes_out_and_comes_back() {
     let (folder, path) = cell(str::to_owned);
     let plain = switch(&["export"], &path);

@@ -44,23 +44,26 @@ impl Revert {
     }
 
     fn switch(&self, folder: Option<SwitchDir>) -> Result<Outcome, Failure> {
-        let Some(folder) = folder else { return self.report("", &Reverted::default()) };
+        let Some(folder) = folder else { return self.report("", None) };
         let lock = lock(&folder)?;
         let watcher = folder.watcher();
         if watcher.is_some() {
             file::note(&format!("ontick switch run keeps switch {}, and ends with it", folder.name()));
         }
         release::ports(&[&folder]);
-        let reverted = revert(&Live, &folder, &lock)?.unwrap_or_default();
+        let reverted = revert(&Live, &folder, &lock)?;
         drop(lock);
         await_end(watcher);
-        self.report(folder.name(), &reverted)
+        self.report(folder.name(), reverted)
     }
 
-    fn report(&self, name: &str, reverted: &Reverted) -> Result<Outcome, Failure> {
+    /// What was done; nothing where there was no such switch.
+    fn report(&self, name: &str, reverted: Option<Reverted>) -> Result<Outcome, Failure> {
+        let shown = reverted.as_ref().map_or_else(|| self.name.none(), |reverted| text(name, reverted));
+        let reverted = reverted.unwrap_or_default();
         match self.json {
-            true => terminal::print(&(serde_json::to_string_pretty(reverted)? + "\n"))?,
-            false => terminal::print(&text(name, reverted))?,
+            true => terminal::print(&(serde_json::to_string_pretty(&reverted)? + "\n"))?,
+            false => terminal::print(&shown)?,
         }
         Ok(if reverted.complete() { Outcome::Met } else { Outcome::NotMet })
     }

@@ -107,7 +107,7 @@ impl Status {
     }
 
     fn none(&self) -> Result<Outcome, Failure> {
-        terminal::print(if self.json { "null\n" } else { "There is no such switch.\n" })?;
+        terminal::print(&if self.json { "null\n".into() } else { self.name.none() })?;
         Ok(Outcome::NotMet)
     }
 

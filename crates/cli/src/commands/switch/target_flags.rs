@@ -99,6 +99,16 @@ pub struct NameFlags {
 }
 
 impl NameFlags {
+    /// That there is nothing, and what there is instead: a name may be mistyped.
+    pub fn none(&self) -> String {
+        let names = SwitchDir::all(self.state.state.as_deref());
+        match (&self.name, names.is_empty()) {
+            (None, _) => "No switch is set up here.\n".into(),
+            (Some(name), true) => format!("No switch {name} is set up here.\n"),
+            (Some(name), false) => format!("No switch {name} is set up here (there is {}).\n", names.join(", ")),
+        }
+    }
+
     /// The folder of the switch that is meant; none if no switch is applied.
     pub fn folder(&self) -> Result<Option<SwitchDir>, Failure> {
         if let Some(name) = &self.name {
