@@ -1,5 +1,6 @@
 //! How a command ends, and the one sentence that says why it could not be done.
 
+use std::error::Error;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -84,7 +85,7 @@ impl Failure {
             .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
             .filter(|line| !line.is_empty() && !line.starts_with("tip:"))
             .collect();
-        let sentence = sentence.join(" ");
+        let sentence = in_plain_words(sentence.join(" "), error);
         let meant = meant(error).map(|name| format!("did you mean {name}? ")).unwrap_or_default();
         Self::new(format!("{} ({meant}see --help)", sentence.strip_prefix("error: ").unwrap_or(&sentence)))
     }
@@ -99,6 +100,21 @@ impl Failure {
     pub fn exit_status(&self) -> ExitCode {
         ExitCode::from(self.status)
     }
+}
+
+/// What is wrong with a value, without the words of a programming language.
+fn in_plain_words(sentence: String, error: &clap::Error) -> String {
+    let Some(reason) = error.source().map(ToString::to_string) else { return sentence };
+    let plain = match reason.as_str() {
+        "invalid digit found in string" => "it is no whole number".into(),
+        "cannot parse integer from empty string" => "it is empty".into(),
+        "number too large to fit in target type" => "it is too large a number".into(),
+        range => match range.split_once(" is not in ").and_then(|(n, range)| Some((n, range.split_once("..")?))) {
+            Some((n, (least, most))) => format!("{n} is not from {least} to {}", most.trim_start_matches('=')),
+            None => return sentence,
+        },
+    };
+    sentence.strip_suffix(&reason).map(|begin| format!("{begin}{plain}")).unwrap_or(sentence)
 }
 
 /// The most similar option, command or value that there is, where one is.
@@ -127,7 +143,7 @@ impl Display for Failure {
     }
 }
 
-impl<E: std::error::Error + 'static> From<E> for Failure {
+impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         match hints::of(&error) {
             Some(command) => Self::new(format!("{error} ({command})")),

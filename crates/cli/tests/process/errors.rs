@@ -34,7 +34,11 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--phase", "7ms"], &["shorter than the interval"]);
     fails(&["latency", "timer", "--duty", "120%"], &["100%"]);
     fails(&["latency", "timer", "--load", "much"], &["choose one of"]);
-    fails(&["latency", "timer", "--count", "0"], &["0"]);
+    fails(&["latency", "timer", "--count", "0"], &["0 is not from 1 to 18446744073709551615 (see"]);
+    fails(&["latency", "timer", "--count", "99999999999999999999"], &["'--count <N>': it is too large a number (see"]);
+    fails(&["latency", "timer", "--waits", "x"], &["'--waits <K>': it is no whole number (see"]);
+    fails(&["latency", "timer", "--waits", "17"], &["17 is not from 2 to 16 (see"]);
+    fails(&["inspect", "controller"], &["'[PID]': it is no whole number (see"]);
     fails(&["latency", "timer", "--count", "5", "--duration", "1s"], &["--duration"]);
     fails(&["latency", "timer", "--require", "fast"], &["99% < 3us"]);
     fails(&["latency", "wakeup", "--method", "shouting"], &["futex"]);

@@ -381,8 +381,8 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
     refused(&["--busy-poll", "50us"], "--busy-poll is for datagrams");
     refused(&["--interface", "out", "--to", own], &format!("{own} is the address of out itself"));
     refused(&["--interface", "out", "--to", "ff:ff:ff:ff:ff:ff"], "is the address of a group of stations");
-    refused(&[&["--interface", "out", "--vlan", "4095"][..], &to].concat(), "4095 is not in 0..=4094");
-    refused(&[&["--interface", "out", "--priority-code", "8"][..], &to].concat(), "8 is not in 0..=7");
+    refused(&[&["--interface", "out", "--vlan", "4095"][..], &to].concat(), "4095 is not from 0 to 4094");
+    refused(&[&["--interface", "out", "--priority-code", "8"][..], &to].concat(), "8 is not from 0 to 7");
     refused(&["--period", "99us"], "the period must be from 100us to 1s, and 99us is not");
     refused(&["--deadline", "2ms"], "the deadline 2ms is beyond the period 1ms");
     refused(&["--wait", "poll"], "\"poll\" is no way to wait for an answer");
