@@ -33,6 +33,10 @@ pub fn interval(text: &str) -> Result<u64, String> {
     match parse_interval(text) {
         _ if text.trim() == "0" => Err(ZERO_INTERVAL.into()),
         Ok(0) => Err(ZERO_INTERVAL.into()),
+        Err(_) if text.trim().parse::<f64>().is_ok_and(|number| number > 0.0) => {
+            let number = text.trim();
+            Err(format!("\"{number}\" has no unit (write {number}Hz, {number}us, {number}ms or {number}s)"))
+        }
         other => other.map_err(|e| e.to_string()),
     }
 }

@@ -24,6 +24,10 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--cpu", "4000"], &["CPU 4000", "online"]);
     fails(&["latency", "timer", "--cpu", "first"], &["first"]);
     fails(&["latency", "timer", "--interval", "1"], &["unit"]);
+    fails(
+        &["sample", "--source", "wave:sine", "--rate", "1000"],
+        &["\"1000\" has no unit (write 1000Hz, 1000us, 1000ms or"],
+    );
     fails(&["latency", "timer", "--interval", "0"], &["above 0"]);
     fails(&["latency", "timer", "--interval", "0s"], &["above 0"]);
     fails(&["latency", "timer", "--interval", "10ns"], &["at least 1us"]);
