@@ -163,6 +163,7 @@ fn a_way_that_cannot_be_is_one_sentence() {
         assert!(said.lines().count() == 1 && said.contains(words), "{more:?}: {said}");
     };
     refused(&["--roundtrip", "eth1"], "\"eth1\" is no address of a station");
+    refused(&["--roundtrip", "eth1"], "such as 192.0.2.7:5000 (see --help)\n");
     refused(&["--roundtrip", "02:00:00:00:00:01"], "name the interface that frames to a station leave by");
     refused(&["--roundtrip", "192.0.2.7:5000,respond"], "unexpected argument '--respond'");
     refused(&["--roundtrip", "192.0.2.7:5000,period=1s"], "takes 200s: ask for a minute or less");

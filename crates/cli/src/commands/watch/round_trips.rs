@@ -36,7 +36,8 @@ struct Words {
 
 /// Who answers, then options without their dashes, with commas between.
 pub fn parse(text: &str) -> Result<RoundTripFlags, String> {
-    RoundTripFlags::parse(text).map_err(|failure| failure.to_string())
+    let why = |failure: Failure| failure.to_string().trim_end_matches(" (see --help)").to_owned();
+    RoundTripFlags::parse(text).map_err(why)
 }
 
 impl RoundTripFlags {
