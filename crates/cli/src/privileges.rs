@@ -130,11 +130,26 @@ fn sentences(path: &str) -> String {
         let (words, option) =
             command.split_once(" --").map_or((command, None), |(words, option)| (words, Some(option)));
         let meant = path == words || path.strip_prefix(words).is_some_and(|rest| rest.starts_with(' '));
-        meant.then(|| match option {
-            Some(option) => format!("With --{option}: {}.", of.clauses()),
-            None => format!("Needs {}.", of.clauses()),
-        })
+        meant.then(|| (option, of.clauses()))
     });
-    let sentences: Vec<String> = of_this.collect();
+    let of_this: Vec<(Option<&str>, String)> = of_this.collect();
+    // An option that needs no more is not worth a sentence.
+    let says_more = |clauses: &str| !of_this.iter().any(|(option, usual)| option.is_none() && usual == clauses);
+    let sentence = |(option, clauses): &(Option<&str>, String)| match option {
+        Some(option) => says_more(clauses).then(|| format!("With --{option}: {clauses}.")),
+        None => Some(format!("Needs {clauses}.")),
+    };
+    let sentences: Vec<String> = of_this.iter().filter_map(sentence).collect();
     if sentences.is_empty() { String::new() } else { format!("{} See docs/privileges.md.", sentences.join(" ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_needs_no_more_has_no_sentence() {
+        assert_eq!(sentences("tune apply"), "Needs the user root. See docs/privileges.md.");
+        assert!(sentences("prove").contains(" With --tune: the user root; "), "{}", sentences("prove"));
+    }
 }
