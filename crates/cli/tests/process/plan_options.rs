@@ -73,6 +73,9 @@ fn a_gate_control_list_has_no_more_entries_than_asked_for() {
     assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
     assert!(stderr(&refused).contains("take 3 entries, and a list has 2 at most"), "{}", stderr(&refused));
     assert!(!folder.path().join("nodes").exists());
+    fs::write(folder.path().join("file"), "").unwrap();
+    let refused = plan(&folder, &text, &["--nodes", "file"]);
+    assert_eq!(stderr(&refused), "ontick: file is no folder\n");
     assert_eq!(plan(&folder, &text, &["--nodes", "nodes", "--max-entries", "3"]).status.code(), Some(0));
 
     let (folder, _) = planned_with(&[]);

@@ -1,6 +1,7 @@
 //! Where a plan goes: a document, a file for each node, tsnkit's tables, pictures.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -78,7 +79,10 @@ impl Delivery {
             store::write_whole(file, Document::new(network, table, schedule).write()?.as_bytes())?;
         }
         if let (Some(folder), Some((switches, unnamed))) = (&self.nodes, switches) {
-            fs::create_dir_all(folder).map_err(|e| Failure::new(format!("{}: {e}", folder.display())))?;
+            fs::create_dir_all(folder).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists => Failure::new(format!("{} is no folder", folder.display())),
+                _ => Failure::new(format!("{}: {error}", folder.display())),
+            })?;
             for switch in &switches {
                 let file = folder.join(format!("{}.toml", switch.name));
                 store::write_whole(&file, config::write(switch).as_bytes())?;
