@@ -116,6 +116,7 @@ fn pulses_received_are_drawn_with_and_without_load_side_by_side() {
     }
     let text = stdout(&run(&[&ends[..], &["--short", "200us", "--payload", "32"], &load].concat()));
     assert_eq!(text.matches("load: ").count(), 2, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let nowhere = run(&[&ends[..], &["--html", "/nonexistent/pulses.html"]].concat());
     assert_eq!((nowhere.status.code(), stdout(&nowhere)), (Some(2), String::new()), "found out before");
 }

@@ -184,7 +184,7 @@ fn lines(row: &Row, bench: &Bench, note: &str) -> String {
     text += &format!("bits         {} compared, {} wrong before parity\n", row.bits, row.wrong_bits);
     text += &format!("wrong frames {} taken for right\n", row.false_frames);
     text + &format!(
-        "sender       held up {} at worst; {} symbols and {} blocks sent again as it was late\n",
+        "sender       held up {} at worst\nsent again   {} symbols and {} blocks, as the sender was late\n",
         show(row.held_up_ns),
         row.symbols_sent_again,
         row.blocks_sent_again
