@@ -255,7 +255,11 @@ fn side(run: &Run, series: &Series) -> Vec<String> {
 
 fn policy(text: &str) -> String {
     match text.split_once(':') {
-        Some(("deadline", times)) => format!("DEADLINE {times}"),
+        // Records have them in ns.
+        Some(("deadline", times)) => {
+            let times = times.split('/').map(|time| time.parse().map_or_else(|_| time.to_owned(), plain));
+            format!("DEADLINE {}", times.collect::<Vec<_>>().join("/"))
+        }
         Some((name, priority)) => format!("{} {priority}", name.to_uppercase()),
         None => format!("SCHED_{}", text.to_uppercase()),
     }
@@ -302,6 +306,13 @@ mod tests {
 
     fn shown(run: &Run) -> Vec<(&'static str, String)> {
         lines(run).into_iter().map(|line| (line.label, line.parts.join(" · "))).collect()
+    }
+
+    #[test]
+    fn a_policy_has_its_times_with_their_units() {
+        assert_eq!(policy("deadline:100000/1000000/1000000"), "DEADLINE 100us/1ms/1ms");
+        assert_eq!(policy("deadline:250000000/1500000000/2000000000"), "DEADLINE 250ms/1.5s/2s");
+        assert_eq!((policy("fifo:80"), policy("other")), ("FIFO 80".into(), "SCHED_OTHER".into()));
     }
 
     #[test]
