@@ -68,7 +68,11 @@ fn emulated(of: &Emulation) -> Vec<Line> {
         latency(switch.max_ns)
     )];
     if of.stalls > 0 {
-        needs.push(format!("the core was held up {} times, {} at most", count(of.stalls), show(of.longest_stall_ns)));
+        needs.push(format!(
+            "the core was held up {}, {} at most",
+            counted(of.stalls, "time"),
+            show(of.longest_stall_ns)
+        ));
     }
     let mut late = vec![format!(
         "p50 {}, p99 {}, max {} late",
@@ -192,7 +196,7 @@ mod tests {
         let of = NetworkProof { world: "namespaces".into(), emulation: Some(emulation), ..proof() };
         let lines = lines(&of);
         let said = |label| lines.iter().find(|line| line.label == label).map(|line| line.parts.join(" · "));
-        let needs = "3.00us for a switch with all gates open, p99 3.00us, max 3.00us: added to each promise · the core was held up 1 times, 5.20ms at most";
+        let needs = "3.00us for a switch with all gates open, p99 3.00us, max 3.00us: added to each promise · the core was held up 1 time, 5.20ms at most";
         assert_eq!(said("emulation").as_deref(), Some(needs));
         assert_eq!(said("talkers").as_deref(), Some("p50 500ns, p99 500ns, max 500ns late · 2 messages not sent"));
         assert_eq!((said("clocks"), said("world").as_deref()), (None, Some("namespaces")));
