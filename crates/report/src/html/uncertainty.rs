@@ -27,7 +27,7 @@ pub(super) fn uncertainty(body: &mut Markup, run: &Run) {
         row(body, &name, cells.iter().flatten());
     }
     body.close().close().close();
-    body.leaf("p", &[("class", &"caption")], &typeset::sentence(LEGEND)).close();
+    body.leaf("p", &[("class", &"caption")], &typeset::sentence(&LEGEND.replace("<=", "≤"))).close();
 }
 
 /// Opens a table that stays open at its body.
@@ -60,6 +60,7 @@ mod tests {
         run.series = vec![series(None, 100_000)];
         let text = crate::html(&run);
         assert!(text.contains("Measurement uncertainty") && text.contains("reading the clock"));
+        assert!(text.contains(" ≤ is what the quantile of longer runs") && !text.contains("&lt;="));
         run.series[0].uncertainty = None;
         assert!(!crate::html(&run).contains("Measurement uncertainty"));
     }
