@@ -1,5 +1,6 @@
 //! What the figures were measured on and how: environment, settings, contamination, conditions.
 
+use ontick_record::run::Contamination;
 use ontick_record::{Environment, Series};
 use ontick_units::show;
 
@@ -158,12 +159,17 @@ fn conditions(all: &[&Series]) -> Vec<Row> {
         named.sort_by(|a, b| b.1.cmp(a.1));
         named.iter().take(6).map(|(name, n)| format!("{name}\u{a0}{}", count(**n))).collect::<Vec<_>>().join(" · ")
     };
+    // A simulation has no thread that could be observed, and other tools' output says nothing of theirs.
+    let observed = |s: &Series, n: u64| match s.conditions.load_average {
+        None if s.contamination == Contamination::default() => String::new(),
+        _ => count(n),
+    };
     vec![
         row("page faults in the timed section", all, |s| {
-            count(s.contamination.minor_faults + s.contamination.major_faults)
+            observed(s, s.contamination.minor_faults + s.contamination.major_faults)
         }),
-        row("times the CPU was taken away", all, |s| count(s.contamination.involuntary_switches)),
-        row("times it gave up the CPU itself", all, |s| count(s.contamination.voluntary_switches)),
+        row("times the CPU was taken away", all, |s| observed(s, s.contamination.involuntary_switches)),
+        row("times it gave up the CPU itself", all, |s| observed(s, s.contamination.voluntary_switches)),
         row("samples before their time", all, |s| some(s.early)),
         row("outliers", all, |s| match s.settings.outlier_threshold_ns {
             0 => some(s.outlier_count),
@@ -194,4 +200,20 @@ fn some(n: u64) -> String {
 
 fn none(text: &str) -> String {
     if text.is_empty() { "none".into() } else { text.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_observed_is_not_said_to_be_none() {
+        let mut series = Series::default();
+        assert!(conditions(&[&series]).iter().all(|(_, cells)| cells[0].is_empty()));
+        series.conditions.load_average = Some([0.5, 0.5, 0.5]);
+        assert_eq!(conditions(&[&series])[0], ("page faults in the timed section", vec!["0".into()]));
+        series.conditions.load_average = None;
+        series.contamination.involuntary_switches = 2;
+        assert_eq!(conditions(&[&series])[1], ("times the CPU was taken away", vec!["2".into()]));
+    }
 }
