@@ -86,8 +86,10 @@ impl Import {
             )));
         }
         let text = store::read_text(&self.file)?;
-        let run =
-            import::read(&text, &name.to_string(), format).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        let run = import::read(&text, &name.to_string(), format).map_err(|error| match store::parse(&text) {
+            Ok(_) => Failure::new(format!("{name} is a record already: ontick report {name} shows it")),
+            Err(_) => Failure::new(format!("{name}: {error}")),
+        })?;
         self.deliver(run, false)
     }
 

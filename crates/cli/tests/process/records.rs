@@ -79,6 +79,7 @@ fn comparisons_and_imports_are_there_for_machines() {
     let imported = run(&["import", foreign, "--to", own, "--json"]);
     assert!(samples(&record(&imported)["series"][0]) > 0);
     assert_eq!(imported.stdout, fs::read(own).unwrap());
+    fails(&["import", own], &[&format!("{own} is a record already: ontick report {own} shows it")]);
 
     let compared = record(&run(&["compare", foreign, own, foreign, "--json"]));
     assert_eq!(compared["before"], foreign);
