@@ -1,6 +1,7 @@
 //! Schedules of networks: `ontick network plan` and `ontick network validate`.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -28,6 +29,37 @@ pub fn plan(folder: &TempDir, text: &str, more: &[&str]) -> Output {
 pub fn validate(folder: &TempDir, more: &[&str]) -> Output {
     let words = ["network", "validate", "network.toml", "plan.json"].iter().chain(more);
     ontick(&[]).current_dir(folder).args(words).output().unwrap()
+}
+
+/// What another program writes, which can be read only once.
+fn of_a_pipe(words: &[&str], text: &str) -> Output {
+    let mut child = ontick(words);
+    let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn files_may_be_pipes() {
+    let (_, text) = network();
+    for command in ["plan", "show"] {
+        let output = of_a_pipe(&["network", command, "/dev/stdin"], &text);
+        assert_eq!(output.status.code(), Some(0), "{command}: {}", stderr(&output));
+    }
+    let switch = include_str!("../../../../fuzz/seeds/switch_config/cell");
+    let output = of_a_pipe(&["switch", "plan", "/dev/stdin", "--for-another-machine"], switch);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn each_problem_of_a_network_has_a_line_of_its_own() {
+    let (folder, text) = network();
+    let text = text.replace("to = \"", "to = \"no-").replace("to = [\"", "to = [\"no-");
+    let refused = plan(&folder, &text, &[]);
+    let said = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.lines().count() > 1, "{said}");
+    assert!(said.lines().all(|line| line.trim_start_matches("ontick: ").starts_with("network.toml:")), "{said}");
 }
 
 #[test]

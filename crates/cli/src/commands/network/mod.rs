@@ -23,6 +23,8 @@ mod validate;
 use std::path::Path;
 
 use clap::Subcommand;
+use ontick_switch::files::{self, FileError};
+use ontick_tsn::network::Network as Model;
 
 use crate::failure::{Failure, Outcome};
 
@@ -64,15 +66,16 @@ impl Network {
     }
 }
 
-/// A file that describes a switch is no network; what cannot be read is reported by its reader.
-fn refuse_switch(file: &Path) -> Result<(), Failure> {
-    let is_switch = std::fs::read_to_string(file)
-        .is_ok_and(|text| !ontick_tsn::network::is_meant(&text) && ontick_tsn::config::read(&text).is_ok());
-    match is_switch {
-        true => Err(Failure::new(format!(
+/// Reads the file that describes a network.
+fn read(file: &Path) -> Result<Model, Failure> {
+    // A pipe can be read only once.
+    let is_switch = || file.is_file() && files::switch(file).is_ok();
+    files::network(file).map_err(|error| match error {
+        FileError::Wrong { .. } if is_switch() => Failure::new(format!(
             "{} describes a switch, not a network: `ontick switch plan {0}` shows how it would be set up",
             file.display()
-        ))),
-        false => Ok(()),
-    }
+        )),
+        FileError::Wrong { .. } => Failure::list(error),
+        other => Failure::new(other),
+    })
 }

@@ -36,8 +36,7 @@ impl NetworkFlags {
     pub fn read(&self, file: Option<&PathBuf>) -> Result<Network, Failure> {
         match (file, &self.task, &self.topo) {
             (Some(file), None, None) => {
-                super::refuse_switch(file)?;
-                let mut network = files::network(file).map_err(Failure::new)?;
+                let mut network = super::read(file)?;
                 if self.payload_only {
                     network.overhead = Overhead::PayloadOnly;
                 }

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_network::lldp::{AskError, Machine, ask, compare};
 use ontick_switch::apply::{Live, links};
-use ontick_switch::files;
 
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -43,8 +42,7 @@ pub struct Check {
 
 impl Check {
     pub fn run(self) -> Result<Outcome, Failure> {
-        super::refuse_switch(&self.file)?;
-        let network = files::network(&self.file).map_err(Failure::new)?;
+        let network = super::read(&self.file)?;
         let interfaces: BTreeMap<String, bool> =
             links(&Live)?.into_iter().map(|link| (link.name.clone(), link.has_carrier())).collect();
         let (listening, heard) = ask(self.socket.as_deref()).map_err(unanswered)?;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ontick_network::ptp::{self, Node, NodeError, Stamping, StampingError};
-use ontick_switch::files;
 
 use crate::failure::Failure;
 
@@ -40,8 +39,7 @@ enum TimeStamping {
 impl NodeName {
     /// The node.
     pub fn find(&self) -> Result<Node, Failure> {
-        super::super::refuse_switch(&self.file)?;
-        let network = files::network(&self.file).map_err(Failure::new)?;
+        let network = super::super::read(&self.file)?;
         Node::find(&network, &self.name).map_err(|error| match error {
             NodeError::NoNode(_) => {
                 let names: Vec<&str> = network.nodes.iter().map(|node| node.name.as_str()).collect();

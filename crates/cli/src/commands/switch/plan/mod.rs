@@ -6,6 +6,7 @@ pub mod setup;
 use std::path::Path;
 
 use clap::Args;
+use ontick_switch::files;
 
 use super::measured::CalibrationFlag;
 use super::target_flags::FileFlags;
@@ -47,13 +48,17 @@ impl PlanCommand {
     }
 }
 
-/// What cannot be read is reported by its reader. Not everything in JSON is a network: records are, too.
+/// No description of a network is longer.
+const LARGEST: u64 = 64 << 20;
+
+/// What cannot be read is reported by its reader, and a pipe can be read only once. Not everything in JSON is a network:
+/// records are, too.
 fn refuse_network(file: &Path) -> Result<(), Failure> {
     let is_meant = |text: String| match text.trim_start().starts_with('{') {
-        true => ontick_switch::files::network(file).is_ok(),
+        true => files::network(file).is_ok(),
         false => ontick_tsn::network::is_meant(&text),
     };
-    match std::fs::read_to_string(file).is_ok_and(is_meant) {
+    match file.is_file() && files::read_text(file, LARGEST, "").is_ok_and(is_meant) {
         true => Err(Failure::new(format!(
             "{} describes a network, not a switch: use `ontick network plan {0}`",
             file.display()
