@@ -16,7 +16,7 @@ const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
 impl Fleet {
     /// Machines that Ansible manages with the collection. Nothing where there is no Ansible, or where namespaces are not to be
     /// had.
-    fn managed(names: &[&str]) -> Option<Self> {
+    pub(super) fn managed(names: &[&str]) -> Option<Self> {
         let fleet = has("ansible-playbook").then(|| Self::start(names))??;
         let collections = fleet.path("collections/ansible_collections/ontick");
         fs::create_dir_all(&collections).unwrap();
@@ -26,7 +26,7 @@ impl Fleet {
     }
 
     /// Variables of all machines (`group_vars/all`) or of one (`host_vars/NAME`).
-    fn set(&self, of: &str, variables: Value) {
+    pub(super) fn set(&self, of: &str, variables: Value) {
         let file = self.path(&format!("{of}.json"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, variables.to_string()).unwrap();
@@ -34,8 +34,13 @@ impl Fleet {
 
     /// Runs a playbook of the collection.
     fn play(&self, book: &str, more: &[&str]) -> Played {
-        let output = self
-            .beside("ansible-playbook")
+        Played::of(self.playbook(book, more))
+    }
+
+    /// What runs it.
+    pub(super) fn playbook(&self, book: &str, more: &[&str]) -> Command {
+        let mut command = self.beside("ansible-playbook");
+        command
             .arg("-i")
             .arg(self.path("inventory"))
             .args([&format!("ontick.fleet.{book}")])
@@ -46,17 +51,19 @@ impl Fleet {
             .env("ANSIBLE_HOME", self.path("home"))
             .env("ANSIBLE_LOCAL_TEMP", self.path("home/tmp"))
             .env("ANSIBLE_SSH_CONTROL_PATH_DIR", self.path("control"))
-            .envs([("ANSIBLE_PIPELINING", "1"), ("ANSIBLE_NOCOLOR", "1"), ("LC_ALL", "C.UTF-8")])
-            .output()
-            .unwrap();
-        Played(output)
+            .envs([("ANSIBLE_PIPELINING", "1"), ("ANSIBLE_NOCOLOR", "1"), ("LC_ALL", "C.UTF-8")]);
+        command
     }
 }
 
 /// How a playbook ended.
-struct Played(Output);
+pub(super) struct Played(Output);
 
 impl Played {
+    pub(super) fn of(mut command: Command) -> Self {
+        Self(command.output().unwrap())
+    }
+
     fn text(&self) -> String {
         stdout(&self.0) + &stderr(&self.0)
     }
@@ -71,13 +78,13 @@ impl Played {
     }
 
     #[track_caller]
-    fn ends(&self, name: &str, [changed, failed]: [u32; 2]) {
+    pub(super) fn ends(&self, name: &str, [changed, failed]: [u32; 2]) {
         let found = [self.counted(name, "changed"), self.counted(name, "failed")];
         assert_eq!(found, [Some(changed), Some(failed)], "{name}: {}", self.text());
     }
 
     #[track_caller]
-    fn says(&self, words: &str) {
+    pub(super) fn says(&self, words: &str) {
         // Ansible shows a message as JSON.
         let text = self.text().replace("\\\"", "\"");
         assert!(text.contains(words), "{words}: {text}");

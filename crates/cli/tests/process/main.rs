@@ -59,6 +59,7 @@ mod machines;
 mod namespace;
 mod neighbours;
 mod netconf;
+mod netconf_ansible;
 mod netconf_errors;
 mod netconf_streams;
 mod network_apply;

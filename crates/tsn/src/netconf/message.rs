@@ -390,7 +390,14 @@ fn known(operation: Element, names: &[&str]) -> Result<(), RpcError> {
 
 fn unknown(element: Element, place: &str) -> RpcError {
     let name = element.tag_name().name();
-    RpcError::protocol(Tag::UnknownElement, format!("<{name}> is not expected {place}")).with("bad-element", name)
+    let namespace = element.tag_name().namespace().unwrap_or_default();
+    if namespace == BASE {
+        return RpcError::protocol(Tag::UnknownElement, format!("<{name}> is not expected {place}"))
+            .with("bad-element", name);
+    }
+    // So is <config> in examples of Ansible's.
+    let why = format!("<{name}> {place} is not of NETCONF's namespace: write <{name} xmlns=\"{BASE}\">");
+    RpcError::protocol(Tag::UnknownNamespace, why).with("bad-element", name).with("bad-namespace", namespace)
 }
 
 fn missing(what: &str, within: &str) -> RpcError {

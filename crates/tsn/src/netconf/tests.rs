@@ -300,6 +300,7 @@ fn requests_are_read_and_answered_with_their_attributes() {
         ("<get><with-defaults/></get>", Err(Tag::UnknownElement)),
         ("<edit-config><target><running/></target><config/></edit-config>", Err(Tag::OperationNotSupported)),
         ("<edit-config><target><candidate/></target></edit-config>", Err(Tag::MissingElement)),
+        ("<edit-config><target><candidate/></target><config xmlns=''/></edit-config>", Err(Tag::UnknownNamespace)),
         ("<delete-config><target><candidate/></target></delete-config>", Err(Tag::OperationNotSupported)),
         ("<reboot xmlns='urn:x'/>", Err(Tag::OperationNotSupported)),
         ("<get/><get/>", Err(Tag::UnknownElement)),
