@@ -1,6 +1,9 @@
 //! Where and what is wrong, as NETCONF says it (RFC 6241 section 4.3).
 
+use serde_json::Value;
+
 use super::netconf::{Talk, managed, rpc};
+use super::{run, stdout};
 
 const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
 const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
@@ -39,7 +42,56 @@ impl Refusal {
 fn refused(talk: &mut Talk, config: &str) -> Refusal {
     let edit = format!("<edit-config><target><candidate/></target><config>{config}</config></edit-config>");
     talk.say(&(rpc(&edit) + "]]>]]>"));
-    Refusal { reply: talk.hear() }
+    let refusal = Refusal { reply: talk.hear() };
+    let found = words_of_file(refusal.part("error-message"));
+    assert!(found.is_empty(), "{found:?}: {}", refusal.reply);
+    refusal
+}
+
+/// Keys of the switch's file that a sentence has: quoted, with a value, or such as no other sentence would have.
+fn words_of_file(sentence: &str) -> Vec<String> {
+    let schema: Value = serde_json::from_str(&stdout(&run(&["schema", "switch"]))).unwrap();
+    let mut keys = Vec::new();
+    add_keys(&schema, &mut keys);
+    keys.sort_unstable();
+    keys.dedup();
+    assert!(
+        ["max-sdu", "burst", "offload", "plane"].iter().all(|key| keys.iter().any(|other| other == key)),
+        "{keys:?}"
+    );
+    let words: Vec<&str> = sentence.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').collect();
+    keys.retain(|key| {
+        sentence.contains(&format!("`{key}`"))
+            || sentence.contains(&format!("{key} = "))
+            || sentence.contains(&format!("[{key}"))
+            || key.contains('-') && words.contains(&key.as_str())
+    });
+    keys
+}
+
+fn add_keys(schema: &Value, keys: &mut Vec<String>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        keys.extend(properties.keys().cloned());
+    }
+    let below: Vec<&Value> = match schema {
+        Value::Array(values) => values.iter().collect(),
+        Value::Object(members) => members.values().collect(),
+        _ => Vec::new(),
+    };
+    below.into_iter().for_each(|value| add_keys(value, keys));
+}
+
+#[test]
+fn words_of_the_file_are_found_in_a_sentence() {
+    for (sentence, found) in [
+        ("or write max-sdu = { red = 83 }", &["max-sdu"][..]),
+        ("lower max-sdu, or lengthen the entry", &["max-sdu"]),
+        ("`burst` is 3", &["burst"]),
+        ("leave [[stream]] out", &["stream"]),
+        ("a cycle of 5us; queue-max-sdu is 300, max-sdu-size 400", &[]),
+    ] {
+        assert_eq!(words_of_file(sentence), found, "{sentence}");
+    }
 }
 
 fn gates(inner: &str) -> String {
@@ -121,19 +173,22 @@ fn a_wrong_value_of_a_gate_is_named_by_its_path() {
         "invalid-value",
         &of_table(entry),
         "interface port1, gate-control-entry 1: `red` (traffic class 1) is open for 1us, and its largest frame (an ordinary \
-         frame: 1500 octets) takes 12.336us at 1Gbit: lengthen the entry, or write max-sdu = { red = 83 }",
+         frame: 1500 octets) takes 12.336us at 1Gbit: lengthen the entry",
     );
+    let short = refused(&mut talk, &gates(&entries(987_000, 13_000)));
+    let (message, end) = (short.part("error-message"), "lengthen the entry, or plan for the user data plane");
+    assert!(message.contains("traffic class 1") && message.ends_with(end), "{message}");
     refused(&mut talk, &gates(&(cycle(5, 1_000_000) + &entries(4_000, 1_000)))).is(
         "invalid-value",
         &of_table("/admin-cycle-time"),
-        "interface port1, admin-cycle-time: a cycle of 5us is too short for gates in software; 10us at least, or offload = \
-         \"full\" where the port can (2 more of its values cannot be so)",
+        "interface port1, admin-cycle-time: a cycle of 5us is too short for gates in software; 10us at least (2 more of its \
+         values cannot be so)",
     );
     let base = "<admin-base-time><seconds>4102444800</seconds><nanoseconds>0</nanoseconds></admin-base-time>";
     refused(&mut talk, &gates(base)).is(
         "invalid-value",
         &of_table("/admin-base-time"),
-        "interface port1, admin-base-time: `base-time` is 2100-01-01, more than ten years ahead; it is in nanoseconds since 1970",
+        "interface port1, admin-base-time: is 2100-01-01, more than ten years ahead; it counts from 1970",
     );
     // What was refused has changed nothing.
     talk.ask("<validate><source><candidate/></source></validate>");
@@ -189,6 +244,15 @@ fn a_wrong_value_of_a_stream_is_named_by_its_path() {
              [.='port7']"
         ),
         "stream-identity 1, input-port port7: the switch has no port port7; its ports are port0, port1",
+    );
+    let unasked = stream(0, 400, "port0", "").replace("enable>true<", "enable>false<");
+    let (unasked, rest) =
+        unasked.split_once("<flow-meters").map(|(a, b)| (a, b.split_once("</flow-meters>").unwrap().1)).unwrap();
+    refused(&mut talk, &(unasked.to_owned() + rest)).is(
+        "invalid-value",
+        IDENTITY,
+        "stream-identity 1: its filter asks for nothing; give it max-sdu-size, a flow meter, or a stream gate that closes, or \
+         leave it out",
     );
     let good = stream(100, 400, "port0", "");
     talk.ask(&format!("<edit-config><target><candidate/></target><config>{good}</config></edit-config>"));

@@ -6,6 +6,7 @@ use super::Port;
 use crate::kernel;
 use crate::ports::{Interface, Machine};
 use crate::user::plan;
+use ontick_tsn::config::Terms;
 use ontick_tsn::model::{self, Bridge, Classifier, Datapath, Offload, Plane, Role, Socket, SpanningTree, Switch};
 
 /// Drivers that open and close gates by themselves (`TC_SETUP_QDISC_TAPRIO` in Linux 6.12). Ports of a switch chip all
@@ -154,7 +155,7 @@ fn kernel(machine: &Machine, interface: &Interface, switch: Option<&Switch>, por
     }
     reasons.extend(switch.into_iter().flat_map(crate::kernel::unfit_entries));
     reasons.extend(switch.zip(port).and_then(|(switch, port)| crate::kernel::unshaped(switch, port)));
-    reasons.extend(switch.and_then(crate::kernel::unpoliced));
+    reasons.extend(switch.and_then(|switch| crate::kernel::unpoliced(switch, Terms::File)));
     reasons.extend(open_vswitch(machine, switch));
     let classifier = match classifier(machine, switch) {
         Ok(classifier) => classifier,

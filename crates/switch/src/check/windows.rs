@@ -4,6 +4,7 @@ use ontick_record::{Finding, Severity};
 use ontick_units::exact;
 
 use super::finding;
+use ontick_tsn::config::Terms;
 use ontick_tsn::egress::{Calibration, DataPlane, EgressTiming};
 use ontick_tsn::model::{Offload, Plane, Port, Switch};
 use ontick_tsn::schedule::Schedule;
@@ -17,7 +18,7 @@ pub fn windows(
     rate: impl Fn(&Port) -> Option<u64>,
     measured: Option<&Calibration>,
 ) -> Vec<Finding> {
-    short(switch, plane, rate, measured).into_iter().map(|short| short.finding).collect()
+    short(switch, plane, rate, measured, Terms::File).into_iter().map(|short| short.finding).collect()
 }
 
 /// A class for whose frames all windows of a port are short.
@@ -30,12 +31,13 @@ pub struct ShortWindow {
     pub finding: Finding,
 }
 
-/// The same, with what each is of.
+/// The same in these terms, with what each is of.
 pub fn short(
     switch: &Switch,
     plane: Plane,
     rate: impl Fn(&Port) -> Option<u64>,
     measured: Option<&Calibration>,
+    terms: Terms,
 ) -> Vec<ShortWindow> {
     let of_port = |(place, port): (usize, &Port)| {
         let Some(plane) = of(plane, port) else { return Vec::new() };
@@ -44,6 +46,7 @@ pub fn short(
             plane,
             timing: measured.map_or(plane.defaults(), |measured| measured.timing),
             source: if measured.is_some() { "measured" } else { "assumed" },
+            terms,
         };
         port.rate.or_else(|| rate(port)).map_or_else(Vec::new, |rate| needs.of_port(switch, place, rate))
     };
@@ -73,6 +76,7 @@ struct Needs {
     plane: DataPlane,
     timing: EgressTiming,
     source: &'static str,
+    terms: Terms,
 }
 
 impl Needs {
@@ -91,6 +95,8 @@ impl Needs {
             }
             let never = frame_ns.saturating_add(self.timing.hand_over_ns) > open_ns;
             let (plane, margin) = (self.plane.name(), exact(self.timing.margin_ns()));
+            // YANG's queue-max-sdu is fixed while the switch is set up.
+            let smaller = self.terms.pick("lower max-sdu, ", "");
             let why = match never {
                 true => "no such frame is ever sent".into(),
                 false => format!(
@@ -108,7 +114,7 @@ impl Needs {
                     exact(frame_ns),
                     self.source
                 ),
-                format!("{why}: lengthen the entry, lower max-sdu, or plan for the {plane} data plane"),
+                format!("{why}: lengthen the entry, {smaller}or plan for the {plane} data plane"),
             );
             Some(ShortWindow { port: place, class: number, finding })
         });

@@ -12,6 +12,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use ontick_tsn::config::Terms;
 use ontick_tsn::model::{Bridge, Meter, Stream, StreamGate, Switch};
 
 use super::gates::{When, base_ns, clock_name};
@@ -44,29 +45,30 @@ const LONGEST_BURST_S: u64 = 250;
 const MOST_ENTRIES: usize = 20;
 
 /// Why the kernel does not police these streams.
-pub fn unpoliced(switch: &Switch) -> Option<String> {
-    let user = "plane = \"user\"";
+pub fn unpoliced(switch: &Switch, terms: Terms) -> Option<String> {
+    let user = terms.pick(", or plane = \"user\"", "");
     if switch.bridge != Bridge::Linux && !switch.streams.is_empty() {
-        return Some("[[stream]] with Open vSwitch is not offered: use bridge = \"linux\"".into());
+        let file = "[[stream]] with Open vSwitch is not offered: use bridge = \"linux\"";
+        return Some(terms.pick(file, "streams with Open vSwitch are not offered").into());
     }
     switch.streams.iter().find_map(|stream| {
         let name = &stream.name;
         if stream.eliminate.is_some() || stream.replicate.is_some() {
             return Some(format!(
-                "stream {name}: eliminate and replicate are of the user data plane alone: use {user}"
+                "stream {name}: eliminate and replicate are of the user data plane alone: use plane = \"user\""
             ));
         }
         let entries = stream.gate.as_ref().map_or(0, |gate| gate.entries.len());
         if entries > MOST_ENTRIES {
             return Some(format!(
-                "stream {name}: {entries} entries, and tc has room for {MOST_ENTRIES}: have fewer, or {user}"
+                "stream {name}: {entries} entries, and tc has room for {MOST_ENTRIES}: have fewer{user}"
             ));
         }
         let too_long = |meter: &Meter| u64::from(meter.burst) * 8 > meter.rate.saturating_mul(LONGEST_BURST_S);
         stream.meter.as_ref().filter(|meter| too_long(meter)).map(|_| {
             format!(
                 "stream {name}: the burst takes longer than {LONGEST_BURST_S} s at the rate, as the kernel cannot \
-                     count: have a smaller burst, or {user}"
+                     count: have a smaller burst{user}"
             )
         })
     })
@@ -100,7 +102,7 @@ impl<'a> Policing<'a> {
         if switch.streams.is_empty() {
             return Ok(Self::of(host, switch, Vec::new()));
         }
-        if let Some(why) = unpoliced(switch) {
+        if let Some(why) = unpoliced(switch, Terms::File) {
             return Err(why);
         }
         let taken = taken(host).map_err(|refused| refused.to_string())?;

@@ -52,6 +52,7 @@ mod stream_gate;
 pub mod suggest;
 mod switch;
 pub(crate) mod table;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod value_error;
@@ -66,6 +67,7 @@ pub use gates::guard_band;
 pub use part::{Fault, Part, Section, check_at};
 pub use problem::{Errors, Problem};
 pub(crate) use stream::MOST_STREAMS;
+pub use terms::Terms;
 pub use value_error::ValueError;
 pub use values::{mac, show_mac};
 pub use write::write;

@@ -48,10 +48,11 @@ pub enum Section {
     StreamGate(usize),
 }
 
-/// Whether a file could describe this switch when it is this time, in ns since 1970; else what is wrong first.
+/// Whether a file could describe this switch when it is this time, in ns since 1970; else what is wrong first, in YANG's
+/// terms.
 pub fn check_at(switch: &Switch, now_ns: u64) -> Result<(), Fault> {
     let text = write(switch);
-    let mut report = Report::without_lines(&text);
+    let mut report = Report::of_yang(&text);
     // What is wrong is reported.
     let _ = super::switch::switch(&text, now_ns, &mut report);
     let others = report.errors.len().saturating_sub(1);
@@ -101,7 +102,8 @@ fn part(text: &str, problem: &Problem) -> Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::read;
+    use crate::config::{MOST_STREAMS, read};
+    use crate::model::{Base, Clock, Role};
 
     const SWITCH: &str = r#"
 [switch]
@@ -171,6 +173,64 @@ entries = [{ open = true, for = "300us" }, { open = false, for = "700us" }]
         for (change, section, key) in cases {
             let (found, of, ..) = wrong(change);
             assert_eq!((found, of.as_deref()), (section, Some(key)));
+        }
+        // Each is said in YANG's terms.
+        let what = |change: Change| wrong(change).3;
+        let base = |switch: &mut Switch, base_ns| switch.ports[1].gates.as_mut().unwrap().base = Base::At(base_ns);
+        let red_closes = |switch: &mut Switch| {
+            let entries = &mut switch.ports[1].gates.as_mut().unwrap().entries;
+            (entries[0].for_ns, entries[1].for_ns) = (998_000, 2_000);
+        };
+        let said: [(Change, &str); 12] = [
+            (
+                &entry,
+                "`red` is open for 1us, and its largest frame (queue-max-sdu: 300 octets) takes 2.736us at 1Gbit: lengthen the entry",
+            ),
+            (
+                &red_closes,
+                "`red` is open for 2us, and its largest frame (queue-max-sdu: 300 octets) takes 2.736us at 1Gbit: lengthen the entry",
+            ),
+            (
+                &|switch| {
+                    let gates = switch.ports[1].gates.as_mut().unwrap();
+                    (gates.cycle_ns, gates.entries[0].for_ns, gates.entries[1].for_ns) = (8_000, 5_000, 3_000);
+                },
+                "a cycle of 8us is too short for gates in software; 10us at least",
+            ),
+            (
+                &|switch| base(switch, 1),
+                "is 1970-01-01; it counts from 1970 (a time that has passed is fine: cycles count on from it)",
+            ),
+            (
+                &|switch| {
+                    switch.clock = Clock::Monotonic;
+                    base(switch, u64::MAX);
+                },
+                "no machine runs that long: by this switch's clock the base time counts from its start",
+            ),
+            (
+                &|switch| switch.streams[0].meter.as_mut().unwrap().burst = 64,
+                "committed-burst-size is 64, and the largest frame of the stream has 122 octets with its check sequence: it would \
+                 always be dropped; write 122",
+            ),
+            (&|switch| switch.streams[0].meter.as_mut().unwrap().burst = 3, "is from 64 to 16777216, not 3"),
+            (&|switch| switch.streams[0].meter.as_mut().unwrap().rate = 0, "\"0Gbit\": a rate is above zero"),
+            (
+                &|switch| switch.streams[0].to = [1, 0x80, 0xc2, 0, 0, 0],
+                "frames to 01:80:c2:00:00:00 are not forwarded by any bridge (IEEE 802.1Q-2022 Table 8-1)",
+            ),
+            (
+                &|switch| (switch.streams[0].meter, switch.streams[0].max_sdu) = (None, None),
+                "its filter asks for nothing; give it max-sdu-size, a flow meter, or a stream gate that closes, or leave it out",
+            ),
+            (
+                &|switch| switch.streams = vec![switch.streams[0].clone(); MOST_STREAMS + 1],
+                "16385 streams; a switch has 16384 at most",
+            ),
+            (&|switch| switch.role = Role::Station, "a station forwards nothing; leave streams out"),
+        ];
+        for (change, expected) in said {
+            assert_eq!(what(change), expected);
         }
         // Nobody has the lines of the text before them.
         let (section, _, _, what) = wrong(&|switch| switch.streams[1].to = switch.streams[0].to);

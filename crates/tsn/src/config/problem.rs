@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::terms::Terms;
+
 /// Further problems are not listed: the first ones are what has to be mended.
 const LISTED: usize = 50;
 
@@ -60,8 +62,7 @@ pub(crate) struct Report<'a> {
     text: &'a str,
     /// Where what is read comes from another text: what begins where in it, and where that stands in `text`.
     places: Vec<(usize, usize)>,
-    /// Whether sentences may point to other lines of the text.
-    has_lines: bool,
+    terms: Terms,
     pub(crate) errors: Vec<Problem>,
     pub(crate) warnings: Vec<Problem>,
 }
@@ -73,12 +74,17 @@ impl<'a> Report<'a> {
 
     /// For a text that was made of another one, with places that ascend.
     pub(crate) fn translated(text: &'a str, places: Vec<(usize, usize)>) -> Self {
-        Self { text, places, has_lines: true, errors: Vec::new(), warnings: Vec::new() }
+        Self { text, places, terms: Terms::File, errors: Vec::new(), warnings: Vec::new() }
     }
 
-    /// For a text that nobody has before them.
-    pub(crate) fn without_lines(text: &'a str) -> Self {
-        Self { has_lines: false, ..Self::new(text) }
+    /// For a text that nobody has before them, as it was made of YANG's elements.
+    pub(crate) fn of_yang(text: &'a str) -> Self {
+        Self { terms: Terms::Yang, ..Self::new(text) }
+    }
+
+    /// What sentences are to be written in.
+    pub(crate) fn terms(&self) -> Terms {
+        self.terms
     }
 
     pub(crate) fn error(&mut self, span: Range<usize>, what: impl fmt::Display) -> Reported {
@@ -99,7 +105,10 @@ impl<'a> Report<'a> {
 
     /// ` on line 7`, for sentences that name what stands there; nothing where there are no lines.
     pub(crate) fn on_line(&self, span: &Range<usize>) -> String {
-        if self.has_lines { format!(" on line {}", self.line(span)) } else { String::new() }
+        match self.terms {
+            Terms::File => format!(" on line {}", self.line(span)),
+            Terms::Yang => String::new(),
+        }
     }
 
     fn problem(&self, span: Range<usize>, what: String) -> Problem {

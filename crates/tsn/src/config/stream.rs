@@ -9,6 +9,7 @@ use super::head::{Head, port_names};
 use super::port::{Draft as Port, largest_sdu};
 use super::problem::{Report, Reported};
 use super::table::{At, Table};
+use super::terms::Terms;
 use super::value_error::ValueError;
 use super::{stream_gate, values};
 use crate::model::{Elimination, Meter, Role, Stream};
@@ -28,11 +29,12 @@ pub(super) fn streams(
 ) -> Result<Vec<Stream>, Reported> {
     let tables = file.tables("stream", report)?.unwrap_or_default();
     if tables.len() > MOST_STREAMS {
-        let what = format!("{} [[stream]] tables; a switch has {MOST_STREAMS} at most", tables.len());
+        let what = format!("{} streams; a switch has {MOST_STREAMS} at most", tables.len());
         return Err(report.error(Range::default(), what));
     }
     if let Some(head) = head.filter(|head| head.role == Role::Station && !tables.is_empty()) {
-        return Err(report.error(head.name.span(), "a station forwards nothing; leave [[stream]] out"));
+        let what = report.terms().pick("leave [[stream]] out", "leave streams out");
+        return Err(report.error(head.name.span(), format!("a station forwards nothing; {what}")));
     }
     let mut streams: Vec<At<Stream>> = Vec::new();
     let mut wrong = None;
@@ -87,9 +89,11 @@ fn stream(
     };
     let policed = stream.max_sdu.is_some() || stream.meter.is_some() || stream.gate.is_some();
     if !policed && stream.eliminate.is_none() && stream.replicate.is_none() {
-        let what = "[[stream]] asks for nothing; give it `max-sdu`, `meter`, `gate`, `eliminate` or `replicate`, or leave it \
-                    out";
-        return Err(report.error(span, what));
+        let what = report.terms().pick(
+            "[[stream]] asks for nothing; give it `max-sdu`, `meter`, `gate`, `eliminate` or `replicate`",
+            "its filter asks for nothing; give it max-sdu-size, a flow meter, or a stream gate that closes",
+        );
+        return Err(report.error(span, format!("{what}, or leave it out")));
     }
     if let Some(meter) = meter {
         holds_a_frame(&meter, &stream, report)?;
@@ -145,12 +149,17 @@ fn holds_a_frame(meter: &At<Meter>, stream: &Stream, report: &mut Report) -> Res
     if burst >= octets {
         return Ok(());
     }
-    let what =
-        format!("`burst` is {burst}, and the largest frame of the stream has {octets} octets with its check sequence");
+    let (subject, right) = match report.terms() {
+        Terms::File => ("`burst`", format!("burst = {octets}")),
+        Terms::Yang => ("committed-burst-size", format!("{octets}")),
+    };
+    let what = format!(
+        "{subject} is {burst}, and the largest frame of the stream has {octets} octets with its check sequence"
+    );
     if stream.max_sdu.is_some() {
-        return Err(report.error(meter.span(), format!("{what}: it would always be dropped; write burst = {octets}")));
+        return Err(report.error(meter.span(), format!("{what}: it would always be dropped; write {right}")));
     }
-    report.warn(meter.span(), format!("{what}: it would be dropped; write burst = {octets}, or `max-sdu`"));
+    report.warn(meter.span(), format!("{what}: it would be dropped; write {right}, or `max-sdu`"));
     Ok(())
 }
 

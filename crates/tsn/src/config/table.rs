@@ -7,6 +7,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::problem::{Report, Reported};
 use super::suggest;
+use super::terms::Terms;
 use super::value_error::ValueError;
 
 /// A value and its place.
@@ -58,7 +59,13 @@ impl<'a> Table<'a> {
         let Some(text) = self.text(key, report)? else { return Ok(None) };
         match parse(text.get_ref()) {
             Ok(value) => Ok(Some(At::new(text.span(), value))),
-            Err(what) => Err(report.error(text.span(), format!("`{key}`: {what}"))),
+            Err(what) => {
+                let what = match report.terms() {
+                    Terms::File => format!("`{key}`: {what}"),
+                    Terms::Yang => what.to_string(),
+                };
+                Err(report.error(text.span(), what))
+            }
         }
     }
 
@@ -195,7 +202,8 @@ pub(crate) fn whole(
     match integer(number).filter(|number| range.contains(number)) {
         Some(number) => Ok(At::new(value.span(), number)),
         None => {
-            let what = format!("`{key}` is from {} to {}, not {number}", range.start(), range.end());
+            let subject = report.terms().subject(key);
+            let what = format!("{subject}is from {} to {}, not {number}", range.start(), range.end());
             Err(report.error(value.span(), what))
         }
     }

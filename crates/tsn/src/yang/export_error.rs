@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum ExportError {
     /// Base times are of the PTP timescale.
-    #[error("{gates_of}: a base time of the {clock} clock is none of PTP's timescale; write clock = \"tai\"")]
+    #[error("{gates_of}: a base time of the {clock} clock is none of PTP's timescale, as one of the clock tai is")]
     NotTai {
         /// Which port or stream.
         gates_of: String,
@@ -21,7 +21,7 @@ pub enum ExportError {
         cycle_ns: u64,
     },
     /// The standard has eight.
-    #[error("class {class}: queue = {queue} is beyond the eight traffic classes of IEEE 802.1Q")]
+    #[error("class {class}: queue {queue} is beyond the eight traffic classes of IEEE 802.1Q")]
     Classes {
         /// Which.
         class: String,
@@ -29,7 +29,7 @@ pub enum ExportError {
         queue: u8,
     },
     /// It tells how long a frame takes.
-    #[error("port {port}: guard-band = \"largest-frame\" is a time only where the port's `rate` is known; write it")]
+    #[error("port {port}: the guard band of the largest frame is a time only where the port's rate is known")]
     Rate {
         /// Which.
         port: String,

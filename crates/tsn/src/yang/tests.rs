@@ -377,6 +377,6 @@ fn a_class_beyond_the_eighth_is_refused_by_name() {
     let mut switch = new_switch("br0", &mut import(&document().to_string()).unwrap());
     switch.classes[0].queue = 8;
     let name = switch.classes[0].name.clone();
-    let said = format!("class {name}: queue = 8 is beyond the eight traffic classes of IEEE 802.1Q");
+    let said = format!("class {name}: queue 8 is beyond the eight traffic classes of IEEE 802.1Q");
     assert_eq!(export(&switch).unwrap_err().to_string(), said);
 }

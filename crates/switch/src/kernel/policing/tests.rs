@@ -1,4 +1,5 @@
 use ontick_tsn::config;
+use ontick_tsn::model::Datapath;
 
 use super::super::paper::{PAPER, Paper};
 use super::super::{plan, rejoin};
@@ -129,7 +130,21 @@ fn what_the_kernel_cannot_do_is_refused() {
     assert!(slow.contains("stream s: the burst takes longer than 250 s"), "{slow}");
     let entries = "{ open = true, for = \"1us\" }, { open = false, for = \"1us\" }, ".repeat(11);
     let long = why(&with(&stream("s", &format!("[stream.gate]\nentries = [{entries}]"))));
-    assert!(long.contains("stream s: 22 entries, and tc has room for 20"), "{long}");
+    assert!(long.contains("stream s: 22 entries, and tc has room for 20: have fewer, or plane = \"user\""), "{long}");
+    let limited = with(&stream("s", "max-sdu = 100"));
+    let open_vswitch = Switch { bridge: Bridge::OpenVswitch(Datapath::System), ..limited };
+    assert!(unpoliced(&open_vswitch, Terms::File).unwrap().contains("use bridge = \"linux\""));
+    // Who has no file before them cannot have another data plane.
+    let gate = with(&stream("s", &format!("[stream.gate]\nentries = [{entries}]")));
+    let slow = with(&stream("s", "meter = { rate = \"8bit\", burst = 6400 }"));
+    for (switch, end) in [
+        (gate, "tc has room for 20: have fewer"),
+        (slow, "as the kernel cannot count: have a smaller burst"),
+        (open_vswitch, "streams with Open vSwitch are not offered"),
+    ] {
+        let why = unpoliced(&switch, Terms::Yang).unwrap();
+        assert!(why.ends_with(end), "{why}");
+    }
     let lacks = Paper { lacks: &["action police"], ..PAPER };
     let lacking = plan(&lacks, &with(&stream("s", "max-sdu = 100")), 0).unwrap_err().to_string();
     assert!(

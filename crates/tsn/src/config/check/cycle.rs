@@ -9,6 +9,7 @@ use ontick_units::exact;
 use super::super::head::Head;
 use super::super::port::Draft as Port;
 use super::super::problem::Report;
+use super::super::terms::Terms;
 use crate::model::{Base, Offload, Plane};
 
 /// Software cannot turn gates faster: the edge itself takes about a microsecond.
@@ -26,9 +27,10 @@ pub(super) fn cycle(port: &Port, head: &Head, now_ns: u64, report: &mut Report) 
     let cycle_ns = gates.cycle_ns;
     if cycle_ns < SHORTEST_NS && port.offload.is_ok_and(|offload| offload != Offload::Full) {
         let what = format!(
-            "a cycle of {} is too short for gates in software; {} at least, or offload = \"full\" where the port can",
+            "a cycle of {} is too short for gates in software; {} at least{}",
             exact(cycle_ns),
-            exact(SHORTEST_NS)
+            exact(SHORTEST_NS),
+            report.terms().pick(", or offload = \"full\" where the port can", "")
         );
         report.error(places.cycle.clone(), what);
     }
@@ -51,20 +53,24 @@ pub(super) fn cycle(port: &Port, head: &Head, now_ns: u64, report: &mut Report) 
 pub(crate) fn base(base_ns: u64, clock: Clock, now_ns: u64, span: std::ops::Range<usize>, report: &mut Report) {
     if clock == Clock::Monotonic {
         if base_ns > TEN_YEARS_NS {
-            let what = "no machine runs that long: with clock = \"monotonic\" the base time counts from its start";
-            report.error(span, what);
+            let clock = report.terms().pick("with clock = \"monotonic\"", "by this switch's clock");
+            report.error(span, format!("no machine runs that long: {clock} the base time counts from its start"));
         }
     } else if base_ns < Y2000_NS {
-        let day = date(base_ns);
+        let (subject, day) = (report.terms().subject("base-time"), date(base_ns));
         let what = format!(
-            "`base-time` is {day}; it is in nanoseconds since 1970 (a time that has passed is fine: cycles count on from it)"
+            "{subject}is {day}; {} (a time that has passed is fine: cycles count on from it)",
+            since(report.terms())
         );
         report.error(span, what);
     } else if now_ns > Y2020_NS && base_ns > now_ns.saturating_add(TEN_YEARS_NS) {
-        let what =
-            format!("`base-time` is {}, more than ten years ahead; it is in nanoseconds since 1970", date(base_ns));
-        report.error(span, what);
+        let (subject, day) = (report.terms().subject("base-time"), date(base_ns));
+        report.error(span, format!("{subject}is {day}, more than ten years ahead; {}", since(report.terms())));
     }
+}
+
+fn since(terms: Terms) -> &'static str {
+    terms.pick("it is in nanoseconds since 1970", "it counts from 1970")
 }
 
 /// The day of a time since 1970.

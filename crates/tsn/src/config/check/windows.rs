@@ -6,6 +6,7 @@ use super::super::class::Draft as Class;
 use super::super::gates::Places;
 use super::super::port::Draft as Port;
 use super::super::problem::Report;
+use super::super::terms::Terms;
 use crate::model::{Gates, Guard, Offload};
 use crate::schedule::Schedule;
 use crate::wire;
@@ -21,7 +22,8 @@ pub(super) fn windows(port: &Port, classes: &[Class], report: &mut Report) {
         if windows.iter().any(|(_, length_ns)| *length_ns == gates.cycle_ns) {
             continue;
         }
-        let class = Named { name: name.get_ref(), sdu: sdu.unwrap_or(wire::LARGEST_SDU), limited: sdu.is_some() };
+        let (name, terms) = (name.get_ref().as_str(), report.terms());
+        let class = Named { name, sdu: sdu.unwrap_or(wire::LARGEST_SDU), limited: sdu.is_some(), terms };
         let fits = |length_ns: u64| class.fits(gates.guard, *offload, *rate, length_ns);
         let short: Vec<(u64, String)> =
             windows.iter().filter_map(|&(begin_ns, length_ns)| Some((begin_ns, fits(length_ns).err()?))).collect();
@@ -46,6 +48,7 @@ struct Named<'a> {
     /// Its largest service data unit, and whether the file says so.
     sdu: u32,
     limited: bool,
+    terms: Terms,
 }
 
 impl Named<'_> {
@@ -73,7 +76,7 @@ impl Named<'_> {
             return Ok(());
         }
         let size = self.sdu;
-        let of = if self.limited { "max-sdu" } else { "an ordinary frame" };
+        let of = if self.limited { self.terms.pick("max-sdu", "queue-max-sdu") } else { "an ordinary frame" };
         let with = if needed_ns > frame_ns { " and the guard band" } else { "" };
         let frame = if frame_ns > length_ns { "" } else { " together" };
         let needed = exact(needed_ns);
@@ -85,8 +88,11 @@ impl Named<'_> {
         ))
     }
 
-    /// A `max-sdu` that would fit.
+    /// A `max-sdu` that would fit. YANG's is fixed while the switch is set up.
     fn smaller(&self, guard: Guard, offload: Offload, rate: u64, length_ns: u64) -> String {
+        if self.terms == Terms::Yang {
+            return String::new();
+        }
         let times = if guard == Guard::LargestFrame && offload != Offload::Full { 2 } else { 1 };
         let guard_ns = if let Guard::Fixed(ns) = guard { ns } else { 0 };
         let frame_ns = length_ns.saturating_sub(guard_ns) / times;

@@ -3,6 +3,7 @@
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, SwitchDir};
 use ontick_switch::kernel::unpoliced;
+use ontick_tsn::config::Terms;
 use ontick_tsn::model::{Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
@@ -68,7 +69,7 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
         keeps_sizes(old, new)?;
     }
     if before.plane != Plane::User {
-        if let Some(why) = unpoliced(&after) {
+        if let Some(why) = unpoliced(&after, Terms::Yang) {
             return Err(RpcError::application(Tag::OperationNotSupported, format!("/{STREAMS}"), why));
         }
     }

@@ -2,7 +2,7 @@
 
 use ontick_record::Severity;
 use ontick_switch::{check, ethtool};
-use ontick_tsn::config::{Fault, Part, Section};
+use ontick_tsn::config::{Fault, Part, Section, Terms};
 use ontick_tsn::model::Switch;
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::yang::{self, Imported, MergeError, YangError};
@@ -34,7 +34,7 @@ pub fn of_switch(fault: &Fault, switch: &Switch, imported: &Imported) -> RpcErro
 
 /// Refuses windows through which no frame of their class is ever sent.
 pub fn refuse_short_windows(switch: &Switch, imported: &Imported) -> Result<(), RpcError> {
-    let found = check::short_windows(switch, switch.plane, |port| ethtool::rate(&port.name), None);
+    let found = check::short_windows(switch, switch.plane, |port| ethtool::rate(&port.name), None, Terms::Yang);
     let Some(short) = found.iter().find(|short| short.finding.severity == Severity::Bad) else { return Ok(()) };
     let part = Part { section: Section::Gates(short.port), key: Some("entries".into()), entry: None };
     let (class, finding) = (&switch.classes[short.class], &short.finding);
