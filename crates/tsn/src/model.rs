@@ -117,6 +117,15 @@ pub struct Elimination {
     pub paths: u32,
 }
 
+impl Elimination {
+    /// Copies that may be missing, or too many, before that is an error (frerSeqRcvyLatentErrorDifference).
+    pub const LATENT_ERROR_DIFFERENCE: u64 = 16;
+    /// They are counted so often, in ms (frerSeqRcvyLatentErrorPeriod).
+    pub const LATENT_ERROR_PERIOD_MS: u64 = 2_000;
+    /// What came before counts no more after so long, in ms (frerSeqRcvyLatentResetPeriod).
+    pub const LATENT_RESET_PERIOD_MS: u64 = 30_000;
+}
+
 impl Default for Elimination {
     fn default() -> Self {
         Self { history_length: 64, reset_timeout_ns: 2_000_000_000, paths: 2 }

@@ -127,6 +127,18 @@ to = "02:00:00:00:01:03"
 [stream.gate]
 base-time = 1700000000000000001
 entries = [{ open = true, for = "300us" }, { open = false, for = "700us" }]
+
+[[stream]]
+name = "talker"
+to = "02:00:00:00:01:04"
+ingress = ["left"]
+replicate = ["left", "right"]
+
+[[stream]]
+name = "listener"
+to = "02:00:00:00:01:05"
+max-sdu = 100
+eliminate = { history-length = 20 }
 "#;
 
 /// The table of an interface's gates, in a bridge or in an end station.
@@ -164,8 +176,8 @@ fn with_state(mut document: Value) -> Value {
 /// Modules of ports' gates.
 pub(super) const OF_GATES: [&str; 3] = ["ieee802-dot1q-sched", "ieee802-dot1q-sched-bridge", "iana-if-type"];
 /// Modules of streams beside them.
-pub(super) const OF_STREAMS: [&str; 3] =
-    ["ieee802-dot1q-psfp", "ieee802-dot1q-psfp-bridge", "ieee802-dot1cb-stream-identification"];
+pub(super) const OF_STREAMS: [&str; 4] =
+    ["ieee802-dot1q-psfp", "ieee802-dot1q-psfp-bridge", "ieee802-dot1cb-stream-identification", "ieee802-dot1cb-frer"];
 
 /// libyang with these modules, to judge data of this type, where it and they are here. The modules are IEEE's and IETF's and
 /// come with neither: a folder that has them is named in the environment. One that is only imported has no identities.
@@ -229,14 +241,19 @@ fn libyang_accepts_streams_that_are_exported() {
     assert!(accepted.status.success(), "{}{document:#}", said(&accepted));
     // It would have refused what is wrong: a reference to nothing, a condition of the model, a value.
     let psfp = "/ieee802-dot1q-bridge:bridges/bridge/0/component/0/ieee802-dot1q-psfp-bridge:";
-    for (at, to) in [
-        ("stream-filters/stream-filter-instance-table/0/stream-gate-ref", json!(9)),
-        ("stream-gates/supported-list-max", json!(1)),
-        ("flow-meters/max-flow-meter-instances", json!(0)),
-        ("stream-gates/stream-gate-instance-table/0/admin-gate-states", json!("ajar")),
+    let frer = "/ieee802-dot1cb-frer:frer/";
+    for (of, at, to) in [
+        (psfp, "stream-filters/stream-filter-instance-table/0/stream-gate-ref", json!(9)),
+        (psfp, "stream-gates/supported-list-max", json!(1)),
+        (psfp, "flow-meters/max-flow-meter-instances", json!(0)),
+        (psfp, "stream-gates/stream-gate-instance-table/0/admin-gate-states", json!("ajar")),
+        (frer, "sequence-generation/0/stream/0", json!(9)),
+        (frer, "sequence-recovery/0/history-length", json!(1)),
+        (frer, "sequence-recovery/0/algorithm/vector", json!(true)),
+        (frer, "sequence-identification/0/direction-out-facing", json!("out")),
     ] {
         let mut wrong = document.clone();
-        *wrong.pointer_mut(&format!("{psfp}{at}")).unwrap_or_else(|| panic!("{at}")) = to;
+        *wrong.pointer_mut(&format!("{of}{at}")).unwrap_or_else(|| panic!("{at}")) = to;
         assert!(!judge(&wrong).unwrap().status.success(), "{at}");
     }
 }

@@ -15,7 +15,7 @@ use super::switch_user::{Bench, bench};
 use super::{has, send, stderr, stdout, wait_until};
 
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/netconf_client.py");
-const BASE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
+pub(super) const BASE: &str = "urn:ietf:params:xml:ns:netconf:base:1.0";
 
 /// A switch that is set up.
 pub(super) fn managed() -> Option<Bench> {
@@ -315,7 +315,8 @@ fn libyang_accepts_what_get_config_answers() {
     let Some(mut judge) = yanglint("getconfig", &modules) else { return };
     let Some(bench) = bench() else { return };
     let stream = "\n[[stream]]\nname = \"axis1\"\nto = \"02:00:00:00:01:0a\"\nvlan = 10\nmax-sdu = 100\nmeter = { rate = \
-                  \"976kbit\", burst = 244 }\n";
+                  \"976kbit\", burst = 244 }\neliminate = {}\nreplicate = [\"port0\", \"port1\"]\n\n[[stream]]\nname = \"axis2\"\nto = \
+                  \"02:00:00:00:01:0b\"\nreplicate = [\"port0\", \"port1\"]\n";
     std::fs::write(bench.file(), std::fs::read_to_string(bench.file()).unwrap() + stream).unwrap();
     let applied = bench.switch(&["apply", &bench.file()]);
     assert!(applied.status.success(), "{}", stderr(&applied));

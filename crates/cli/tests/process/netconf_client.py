@@ -46,9 +46,10 @@ IF = "urn:ietf:params:xml:ns:yang:ietf-interfaces"
 BRIDGE = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge"
 SCHED = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge"
 PSFP = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge"
+FRER = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer"
 STREAMS = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification"
 NC = "urn:ietf:params:xml:ns:netconf:base:1.0"
-NS = {"if": IF, "b": BRIDGE, "s": SCHED, "p": PSFP, "i": STREAMS}
+NS = {"if": IF, "b": BRIDGE, "s": SCHED, "p": PSFP, "i": STREAMS, "f": FRER}
 
 
 def gates(inner):
@@ -270,9 +271,72 @@ def streams_are_policed():
         assert (sizes("startup"), sizes("running")) == ([], [])
 
 
+def several_paths(history, handle=5, algorithm="vector"):
+    """A stream whose copies are dropped; what comes in by port0."""
+    return (
+        f'<config xmlns="{NC}"><stream-identity xmlns="{STREAMS}"><index>1</index><handle>5</handle>'
+        f"<out-facing><input-port>port0</input-port></out-facing><null-stream-identification>"
+        f"<destination-mac>02-00-00-00-01-0A</destination-mac><tagged>all</tagged></null-stream-identification>"
+        f'</stream-identity><frer xmlns="{FRER}"><sequence-recovery><index>5</index><stream>{handle}</stream>'
+        f"<port>port0</port><direction-out-facing>true</direction-out-facing><algorithm><{algorithm}/></algorithm>"
+        f"<history-length>{history}</history-length><reset-timeout>100</reset-timeout></sequence-recovery>"
+        f"<sequence-identification><stream>5</stream><port>port0</port><direction-out-facing>true</direction-out-facing>"
+        f"<active>false</active><encapsulation><r-tag/></encapsulation></sequence-identification></frer></config>"
+    )
+
+
+def copies_are_dropped():
+    with session() as one:
+        only = ("subtree", f'<frer xmlns="{FRER}"/>')
+
+        def histories(store):
+            reply = etree.fromstring(one.get_config(store, filter=only).data_xml.encode())
+            assert (reply.find(".//f:vector", NS) is None) == (reply.find(".//f:r-tag", NS) is None)
+            return [node.text for node in reply.iterfind(".//f:sequence-recovery/f:history-length", NS)]
+
+        def edit(config):
+            one.edit_config(target="candidate", config=config)
+
+        assert any("module=ieee802-dot1cb-frer&" in uri for uri in one.server_capabilities)
+        assert histories("running") == []
+        edit(several_paths(20))
+        assert (histories("candidate"), histories("running")) == (["20"], [])
+        one.validate("candidate")
+        one.commit()
+        assert histories("running") == ["20"]
+        edit(several_paths(30))
+        one.commit(confirmed=True)
+        assert histories("running") == ["30"]
+        one.cancel_commit()
+        assert histories("running") == ["20"]
+        one.copy_config(source="running", target="startup")
+        assert histories("startup") == ["20"]
+
+        # What is refused changes nothing.
+        candidate = lambda: one.get_config("candidate")
+        found_by_path(candidate, lambda: edit(several_paths(500)), "invalid-value", "history-length", "from 2 to 128")
+        refused("unknown-element", lambda: edit(several_paths(20, algorithm="newest")), "newest", "sequence-recovery")
+        refused("invalid-value", lambda: edit(several_paths(20, algorithm="match")), "vector algorithm")
+        refused("invalid-value", lambda: edit(several_paths(20, handle=9)), "several streams", "sequence-recovery")
+        assert histories("candidate") == ["20"]
+        gone = f'xmlns:nc="{NC}" nc:operation="delete"'
+        refused(
+            "invalid-value",
+            lambda: edit(f'<config xmlns="{NC}"><frer xmlns="{FRER}"><sequence-recovery {gone}><index>5</index>'
+                         f"</sequence-recovery></frer></config>"),
+            "no sequence-recovery looks at its numbers",
+        )
+        edit(f'<config xmlns="{NC}"><frer xmlns="{FRER}" {gone}/><stream-identity xmlns="{STREAMS}" {gone}><index>1</index>'
+             f"</stream-identity></config>")
+        one.copy_config(source="candidate", target="startup")
+        one.commit()
+        assert (histories("startup"), histories("running")) == ([], [])
+
+
 commits_are_confirmed()
 startup_is_kept()
 streams_are_policed()
+copies_are_dropped()
 with session() as one:
     # Killed, and so not to be closed.
     two = session()

@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::netconf::{Talk, managed, rpc};
-use super::{run, stdout};
+use super::switch_user::bench;
+use super::{run, stderr, stdout};
 
 const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
 const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
 const SCHED: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge";
 const PSFP: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge";
+const FRER: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer";
 const STREAMS: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification";
 /// The gate parameters of port1.
 const TABLE: &str = "/ietf-interfaces:interfaces/ietf-interfaces:interface[ietf-interfaces:name='port1']\
@@ -33,7 +35,11 @@ impl Refusal {
     /// Holds it against a tag, a path below a place, and a sentence.
     #[track_caller]
     fn is(&self, tag: &str, path: &str, message: &str) {
-        let found = ["error-tag", "error-path", "error-message"].map(|name| self.part(name).replace("&quot;", "\""));
+        let found = ["error-tag", "error-path", "error-message"].map(|name| {
+            [("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">")]
+                .iter()
+                .fold(self.part(name).to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+        });
         assert_eq!(found.each_ref().map(String::as_str), [tag, path, message]);
     }
 }
@@ -266,5 +272,100 @@ fn a_wrong_value_of_a_stream_is_named_by_its_path() {
         "invalid-value",
         &IDENTITY.replace("'1'", "'2'"),
         "stream-identity 2: no frame is left for it: the stream `stream5` (handle 5) takes all of them; put it first",
+    );
+}
+
+/// A stream that comes in by port0, and what drops its copies.
+fn frer(recovered: u32, history: u32, algorithm: &str, output: &str) -> String {
+    format!(
+        "<stream-identity xmlns='{STREAMS}'><index>1</index><handle>5</handle><out-facing><input-port>port0</input-port>\
+         {output}</out-facing><null-stream-identification><destination-mac>02-00-00-00-01-0A</destination-mac><tagged>all\
+         </tagged></null-stream-identification></stream-identity><frer xmlns='{FRER}'><sequence-recovery><index>3</index>\
+         <stream>{recovered}</stream><port>port0</port><direction-out-facing>true</direction-out-facing>\
+         <algorithm><{algorithm}/></algorithm><history-length>{history}</history-length></sequence-recovery>\
+         <sequence-identification><port>port0</port><direction-out-facing>true</direction-out-facing><active>false</active>\
+         <stream>5</stream><encapsulation><r-tag/></encapsulation></sequence-identification></frer>"
+    )
+}
+
+#[test]
+fn a_wrong_value_of_several_paths_is_named_by_its_path() {
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    let at = |path: &str| {
+        let path = path.replace("[index", "[ieee802-dot1cb-frer:index").replace("[port", "[ieee802-dot1cb-frer:port");
+        let path = path.replace("[direction", "[ieee802-dot1cb-frer:direction");
+        path.split('/').map(|node| format!("/ieee802-dot1cb-frer:{node}")).collect::<String>()
+    };
+    let recovery = "frer/sequence-recovery[index='3']";
+    let tag = "frer/sequence-identification[port='port0'][direction-out-facing='true']";
+
+    refused(&mut talk, &frer(5, 64, "match", "")).is(
+        "invalid-value",
+        &at(&format!("{recovery}/algorithm")),
+        "sequence-recovery 3, algorithm: `match` is not supported; numbers are recovered by the vector algorithm: write \
+         `vector`",
+    );
+    let newest = refused(&mut talk, &frer(5, 64, "newest", ""));
+    newest.is(
+        "unknown-element",
+        &at(&format!("{recovery}/algorithm")),
+        "sequence-recovery 3, algorithm: there is no <newest> here that this switch has",
+    );
+    assert_eq!(newest.part("bad-element"), "newest");
+    refused(&mut talk, &frer(5, 500, "vector", "")).is(
+        "invalid-value",
+        &at(&format!("{recovery}/history-length")),
+        "sequence-recovery 3, history-length: is not a whole number from 2 to 128 but 500",
+    );
+    // The only stream has no recovery then, and the other one is none.
+    refused(&mut talk, &frer(9, 64, "vector", "")).is(
+        "invalid-value",
+        &at(&format!("{tag}/stream[.='5']")),
+        "sequence-identification port0 true, stream 5: no sequence-recovery looks at its numbers; leave it out",
+    );
+    let alone = frer(9, 64, "vector", "").split_once("<sequence-identification>").unwrap().0.to_owned() + "</frer>";
+    let alone = alone.split_once("</stream-identity>").unwrap().1;
+    refused(&mut talk, alone).is(
+        "invalid-value",
+        &at(&format!("{recovery}/stream[.='9']")),
+        "sequence-recovery 3, stream 9: no entry of stream-identity has the handle 9",
+    );
+    let ports = "<output-port>port0</output-port><output-port>port7</output-port>";
+    let replicated = frer(5, 64, "vector", ports).replace(
+        "</frer>",
+        "<sequence-identification><port>port0</port><direction-out-facing>false</direction-out-facing><active>true</active>\
+         <stream>5</stream><encapsulation><r-tag/></encapsulation></sequence-identification></frer>",
+    );
+    refused(&mut talk, &replicated).is(
+        "invalid-value",
+        &format!(
+            "{IDENTITY}/ieee802-dot1cb-stream-identification:out-facing/ieee802-dot1cb-stream-identification:output-port\
+             [.='port7']"
+        ),
+        "stream-identity 1, output-port port7: the switch has no port port7; its ports are port0, port1",
+    );
+    // What was refused has changed nothing.
+    talk.say(&(rpc("<get-config><source><candidate/></source></get-config>") + "]]>]]>"));
+    let candidate = talk.hear();
+    assert!(!candidate.contains("stream-identity") && !candidate.contains("frer"), "{candidate}");
+    talk.ask(&format!(
+        "<edit-config><target><candidate/></target><config>{}</config></edit-config>",
+        frer(5, 64, "vector", "")
+    ));
+}
+
+#[test]
+fn the_kernel_s_data_plane_takes_no_several_paths() {
+    let Some(bench) = bench() else { return };
+    let text = std::fs::read_to_string(bench.file()).unwrap().replace("\"user\"", "\"kernel\"");
+    std::fs::write(bench.file(), text.split_once("[port.gates]").unwrap().0).unwrap();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    let mut talk = Talk::begin(&bench);
+    refused(&mut talk, &frer(5, 64, "vector", "")).is(
+        "operation-not-supported",
+        "/ieee802-dot1cb-frer:frer",
+        "frer: stream stream5: eliminate and replicate are of the user data plane alone: use plane = \"user\"",
     );
 }

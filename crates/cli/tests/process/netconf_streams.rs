@@ -4,13 +4,14 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::netconf::{Talk, edit, managed};
+use super::netconf::{BASE, Talk, edit, managed};
 use super::switch_user::Bench;
 use super::{stderr, stdout, wait_until};
 
 const FRAMES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/netconf_streams.py");
 const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
 const PSFP: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge";
+const FRER: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer";
 const STREAMS: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification";
 
 /// A stream of frames that may carry so many octets.
@@ -97,6 +98,63 @@ fn committed_streams_are_policed_and_those_that_are_not_confirmed_go() {
     let refused = talk.answer("<commit/>");
     assert!(refused.contains("changed by somebody else"), "{refused}");
     assert_eq!(bench.status()["report"]["counters"]["streams"], serde_json::json!([]));
+}
+
+/// A stream of the same frames as above, with these ports that they leave by and these tables.
+fn redundant(output: &str, tables: &str) -> String {
+    format!(
+        "<edit-config><target><candidate/></target><config xmlns:nc='{BASE}'><stream-identity xmlns='{STREAMS}' \
+         nc:operation='replace'><index>1</index><handle>5</handle><out-facing><input-port>port0</input-port>{output}\
+         </out-facing><null-stream-identification><destination-mac>02-00-00-00-01-0A</destination-mac><tagged>all</tagged>\
+         </null-stream-identification></stream-identity><frer xmlns='{FRER}' nc:operation='replace'>{tables}</frer></config>\
+         </edit-config>"
+    )
+}
+
+fn tag(is_out_facing: bool) -> String {
+    format!(
+        "<sequence-identification><port>port0</port><direction-out-facing>{is_out_facing}</direction-out-facing><active>{}\
+         </active><stream>5</stream><encapsulation><r-tag/></encapsulation></sequence-identification>",
+        !is_out_facing
+    )
+}
+
+/// From a commit on, frames are numbered, or their numbers looked at.
+#[test]
+fn committed_functions_of_several_paths_are_done() {
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    let of_stream = |name: &str| bench.status()["report"]["counters"]["streams"][0][name].as_u64();
+    let generation = "<sequence-generation><index>1</index><stream>5</stream><direction-out-facing>false\
+                      </direction-out-facing></sequence-generation>";
+    let output = "<output-port>port0</output-port><output-port>port1</output-port>";
+    let numbered = redundant(output, &(generation.to_owned() + &tag(false)));
+    talk.ask(&numbered);
+    talk.ask("<commit/>");
+    // With a redundancy tag they have another EtherType.
+    passes(&bench, [false, false]);
+    wait_until("the frames are numbered", || of_stream("numbered") == Some(2));
+
+    let recovery = "<sequence-recovery><index>1</index><stream>5</stream><port>port0</port><direction-out-facing>true\
+                    </direction-out-facing><algorithm><vector/></algorithm></sequence-recovery>";
+    talk.ask(&redundant("", &(recovery.to_owned() + &tag(true))));
+    talk.ask("<commit><confirmed/></commit>");
+    passes(&bench, [false, false]);
+    wait_until("frames without a number are counted", || of_stream("tagless") == Some(2));
+    // Both go with the session, and numbers go on.
+    talk.kill();
+    let is_as_before = || bench.status()["report"]["configuration"].to_string().contains("replicate");
+    wait_until("the stream from before", is_as_before);
+    passes(&bench, [false, false]);
+    wait_until("the frames are numbered", || of_stream("numbered") == Some(4));
+
+    // What is refused changes nothing of it.
+    let mut talk = Talk::begin(&bench);
+    let refused = talk.answer(&redundant(output, &(recovery.replace("<vector/>", "<match/>") + &tag(true))));
+    assert!(refused.contains("recovered by the vector algorithm"), "{refused}");
+    talk.ask("<commit/>");
+    assert_eq!(of_stream("numbered"), Some(4));
+    assert!(is_as_before());
 }
 
 /// While a stream changes again and again, none of its frames passes that may not.

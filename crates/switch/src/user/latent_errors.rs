@@ -4,16 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ontick_tsn::model::Switch;
+use ontick_tsn::model::{Elimination, Switch};
 
 use super::counters::StreamCounters;
 
 /// From one test to the next (frerSeqRcvyLatentErrorPeriod).
-const PERIOD: Duration = Duration::from_secs(2);
+const PERIOD: Duration = Duration::from_millis(Elimination::LATENT_ERROR_PERIOD_MS);
 /// What came before counts no more after so long (frerSeqRcvyLatentResetPeriod).
-const RESET: Duration = Duration::from_secs(30);
+const RESET: Duration = Duration::from_millis(Elimination::LATENT_RESET_PERIOD_MS);
 /// So many copies more or fewer are no error: they are under way (frerSeqRcvyLatentErrorDifference).
-const DIFFERENCE: u64 = 16;
+const DIFFERENCE: u64 = Elimination::LATENT_ERROR_DIFFERENCE;
 
 /// The tests of all streams of a switch.
 #[derive(Debug)]

@@ -66,7 +66,7 @@ pub use document::schema;
 pub use gates::guard_band;
 pub use part::{Fault, Part, Section, check_at};
 pub use problem::{Errors, Problem};
-pub(crate) use stream::MOST_STREAMS;
+pub(crate) use stream::{HISTORY_LENGTH, MOST_STREAMS, PATHS, RESET_TIMEOUT_NS};
 pub use terms::Terms;
 pub use value_error::ValueError;
 pub use values::{mac, show_mac};

@@ -17,6 +17,12 @@ use crate::wire;
 
 /// More than a network plans through one switch.
 pub(crate) const MOST_STREAMS: usize = 16_384;
+/// Numbers that elimination remembers.
+pub(crate) const HISTORY_LENGTH: std::ops::RangeInclusive<u64> = 2..=128;
+/// Time without a frame after which any number is accepted, in ns.
+pub(crate) const RESET_TIMEOUT_NS: std::ops::RangeInclusive<u64> = 1_000_000..=3_600_000_000_000;
+/// Paths that copies come by.
+pub(crate) const PATHS: std::ops::RangeInclusive<u64> = 2..=8;
 /// Of a burst, in octets: the smallest frame with its check sequence, and 16 MiB.
 const BURST: std::ops::RangeInclusive<u64> = 64..=16_777_216;
 
@@ -113,12 +119,12 @@ fn meter(mut table: Table, report: &mut Report) -> Result<At<Meter>, Reported> {
 
 fn elimination(mut table: Table, report: &mut Report) -> Result<Elimination, Reported> {
     let usual = Elimination::default();
-    let length = table.whole("history-length", 2..=128, report);
+    let length = table.whole("history-length", HISTORY_LENGTH, report);
     let timeout = table.parsed("reset-timeout", report, |text| match values::time(text)? {
-        ns @ 1_000_000..=3_600_000_000_000 => Ok(ns),
+        ns if RESET_TIMEOUT_NS.contains(&ns) => Ok(ns),
         _ => Err(ValueError::is_not(text, "from 1ms to 1h (2s is usual)")),
     });
-    let paths = table.whole("paths", 2..=8, report);
+    let paths = table.whole("paths", PATHS, report);
     table.finish(report);
     Ok(Elimination {
         history_length: length?.map_or(usual.history_length, |length| length.into_inner() as u32),

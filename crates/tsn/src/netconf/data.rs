@@ -18,7 +18,7 @@ pub(super) fn leaf(element: Element, kind: Kind, path: &str) -> Result<Value, Rp
         RpcError::application(Tag::InvalidValue, path, format!("\"{shown}\" is not {should}"))
     };
     match kind {
-        Kind::Container(_) | Kind::List { .. } | Kind::LeafList(_) => Err(wrong("a leaf")),
+        Kind::Container(_) | Kind::Presence | Kind::List { .. } | Kind::LeafList(_) => Err(wrong("a leaf")),
         Kind::Name(names) if names.contains(&text.as_str()) => Ok(json!(text)),
         Kind::Name(names) => Err(wrong(&format!("one of {}", names.join(", ")))),
         Kind::Text if text.is_empty() => Err(wrong("a name")),
@@ -110,6 +110,7 @@ fn write(members: &Map<String, Value>, nodes: &'static [Node], around: &'static 
                     *xml += &format!("<{}{declared}>", node.name);
                     write(members, inner, module, xml);
                 }
+                (Kind::Presence, _) => *xml += &format!("<{}{declared}>", node.name),
                 (Kind::Identity, Value::String(name)) => {
                     let prefix = name.split(':').next().unwrap_or_default();
                     let of = schema::namespace(prefix).unwrap_or_default();

@@ -59,7 +59,7 @@ pub fn edited(data: &Value, config: Element, default: Operation) -> Result<Value
         _ => Map::new(),
     };
     let operation = if default == Operation::Replace { Operation::Merge } else { default };
-    edit(&mut members, config, &Place { nodes: ROOT, module: "", key: None, path: String::new() }, operation)?;
+    edit(&mut members, config, &Place { nodes: ROOT, module: "", keys: &[], path: String::new() }, operation)?;
     prune(&mut members, ROOT);
     Ok(Value::Object(members))
 }
@@ -68,8 +68,8 @@ pub fn edited(data: &Value, config: Element, default: Operation) -> Result<Value
 struct Place {
     nodes: &'static [Node],
     module: &'static str,
-    /// The leaf that names the entry of a list.
-    key: Option<&'static str>,
+    /// The leaves that name the entry of a list.
+    keys: &'static [&'static str],
     path: String,
 }
 
@@ -88,8 +88,9 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
         }
         let module = node.module(at.module);
         match node.kind {
-            Kind::Container(nodes) => {
-                let place = Place { nodes, module, key: None, path };
+            Kind::Container(_) | Kind::Presence => {
+                let nodes = if let Kind::Container(nodes) = node.kind { nodes } else { &[] };
+                let place = Place { nodes, module, keys: &[], path };
                 if let Some(below) = settle(members.get(&*key), operation, &place.path)? {
                     let slot = members.entry(key.into_owned()).or_insert_with(|| Value::Object(Map::new()));
                     descend(slot, element, &place, operation, below)?;
@@ -97,21 +98,21 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
                     members.remove(&*key);
                 }
             }
-            Kind::List { key: name, nodes } => {
-                let value = key_of(element, name, nodes, module, &path)?;
-                let place = Place {
-                    nodes,
-                    module,
-                    key: Some(name),
-                    path: format!("{path}{}", predicate(name, &plain(&value))),
-                };
+            Kind::List { keys, nodes } => {
+                let values = keys.iter().map(|name| key_of(element, name, nodes, module, &path));
+                let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+                let named = || keys.iter().zip(&values);
+                let predicates: String = named().map(|(name, value)| predicate(name, &plain(value))).collect();
+                let place = Place { nodes, module, keys, path: path + &predicates };
                 let slot = members.entry(key.into_owned()).or_insert_with(|| Value::Array(Vec::new()));
                 let Value::Array(items) = slot else { continue };
-                let found = items.iter().position(|item| item[name] == value);
+                let is_it = |item: &Value| named().all(|(name, value)| item[*name] == *value);
+                let found = items.iter().position(is_it);
                 match (settle(found.map(|at| &items[at]), operation, &place.path)?, found) {
                     (Some(below), Some(at)) => descend(&mut items[at], element, &place, operation, below)?,
                     (Some(below), None) => {
-                        let mut new = Value::Object(Map::from_iter([(name.to_owned(), value)]));
+                        let members = named().map(|(name, value)| ((*name).to_owned(), value.clone()));
+                        let mut new = Value::Object(members.collect());
                         descend(&mut new, element, &place, operation, below)?;
                         items.push(new);
                     }
@@ -132,7 +133,7 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
                 }
             }
             // It stays as long as its entry.
-            kind if at.key == Some(node.name) => drop(members.insert(key.into_owned(), leaf(element, kind, &path)?)),
+            kind if at.keys.contains(&node.name) => drop(members.insert(key.into_owned(), leaf(element, kind, &path)?)),
             kind => {
                 // The value of a leaf that goes need not be given.
                 if settle(members.get(&*key), operation, &path)?.is_none() {

@@ -10,7 +10,7 @@ use super::xml::{elements, text};
 pub fn selected(data: &Value, filter: Element) -> Value {
     let selected = match data {
         // One that is empty selects nothing (section 6.4.2).
-        Value::Object(members) if elements(filter).next().is_some() => select(members, filter, ROOT, "", None),
+        Value::Object(members) if elements(filter).next().is_some() => select(members, filter, ROOT, "", &[]),
         _ => None,
     };
     Value::Object(selected.unwrap_or_default())
@@ -22,7 +22,7 @@ fn select(
     filter: Element,
     nodes: &'static [Node],
     around: &'static str,
-    key: Option<&str>,
+    keys: &[&str],
 ) -> Option<Map<String, Value>> {
     let (matches, others): (Vec<Element>, Vec<Element>) =
         elements(filter).partition(|element| elements(*element).next().is_none() && !text(*element).is_empty());
@@ -53,9 +53,8 @@ fn select(
     if found.len() == only_matched && only_matched == 0 {
         return None;
     }
-    if let Some((key, value)) = key.and_then(|key| members.get_key_value(key)) {
-        found.insert(key.clone(), value.clone());
-    }
+    let keys = keys.iter().filter_map(|key| members.get_key_value(*key));
+    found.extend(keys.map(|(key, value)| (key.clone(), value.clone())));
     Some(found)
 }
 
@@ -94,10 +93,10 @@ fn holds(value: &Value, element: Element) -> bool {
 fn within(value: &Value, element: Element, node: &'static Node, module: &'static str) -> Option<Value> {
     match (node.kind, value) {
         (Kind::Container(inner), Value::Object(members)) => {
-            select(members, element, inner, module, None).map(Value::Object)
+            select(members, element, inner, module, &[]).map(Value::Object)
         }
-        (Kind::List { key, nodes }, Value::Array(items)) => {
-            let one = |item: &Value| select(item.as_object()?, element, nodes, module, Some(key)).map(Value::Object);
+        (Kind::List { keys, nodes }, Value::Array(items)) => {
+            let one = |item: &Value| select(item.as_object()?, element, nodes, module, keys).map(Value::Object);
             let items: Vec<Value> = items.iter().filter_map(one).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
@@ -109,9 +108,10 @@ fn within(value: &Value, element: Element, node: &'static Node, module: &'static
 fn join(slot: &mut Value, part: Value, node: &'static Node) {
     match (node.kind, slot, part) {
         (Kind::Container(nodes), Value::Object(members), Value::Object(more)) => join_members(members, more, nodes),
-        (Kind::List { key, nodes }, Value::Array(items), Value::Array(more)) => {
+        (Kind::List { keys, nodes }, Value::Array(items), Value::Array(more)) => {
             for item in more {
-                match (items.iter_mut().find(|other| other[key] == item[key]), item) {
+                let is_it = |other: &&mut Value| keys.iter().all(|key| other[*key] == item[*key]);
+                match (items.iter_mut().find(is_it), item) {
                     (Some(Value::Object(members)), Value::Object(more)) => join_members(members, more, nodes),
                     (_, item) => items.push(item),
                 }

@@ -1,5 +1,7 @@
 //! Paths as RFC 7951 section 6.11 writes them, as XPath wants them, and in words.
 
+use crate::yang::predicate;
+
 /// An absolute XPath expression: the module at every node, also at the keys of lists.
 pub(super) fn xpath(path: &str) -> String {
     let mut module = "";
@@ -14,9 +16,13 @@ pub(super) fn xpath(path: &str) -> String {
         };
         let prefix = if module.is_empty() { String::new() } else { format!("{module}:") };
         whole += &format!("/{prefix}{name}");
-        match step.key() {
-            Some((key, _)) if !key.starts_with('.') => whole += &format!("[{prefix}{}", &step.predicate[1..]),
-            _ => whole += step.predicate,
+        let keys = step.keys();
+        if keys.is_empty() {
+            whole += step.predicate;
+        }
+        for (key, value) in keys {
+            let prefix = if key == "." { "" } else { &prefix };
+            whole += &predicate(&format!("{prefix}{key}"), value);
         }
     }
     if whole.is_empty() { "/".into() } else { whole }
@@ -28,9 +34,10 @@ pub(super) fn words(path: &str) -> String {
     let count = steps.len();
     let words = steps.into_iter().enumerate().filter_map(|(place, step)| {
         let name = step.name.split_once(':').map_or(step.name, |(_, name)| name);
-        match step.key() {
-            Some((_, value)) => Some(format!("{name} {value}")),
-            None => (place + 1 == count).then(|| name.to_owned()),
+        let values: Vec<&str> = step.keys().into_iter().map(|(_, value)| value).collect();
+        match values.is_empty() {
+            false => Some(format!("{name} {}", values.join(" "))),
+            true => (place + 1 == count).then(|| name.to_owned()),
         }
     });
     words.collect::<Vec<_>>().join(", ")
@@ -50,10 +57,19 @@ impl<'a> Step<'a> {
         Self { name, predicate }
     }
 
-    /// The leaf that names an entry, and its value.
-    fn key(&self) -> Option<(&'a str, &'a str)> {
-        let (key, value) = self.predicate.strip_prefix('[')?.strip_suffix(']')?.split_once('=')?;
-        Some((key, value.trim_matches(['\'', '"'])))
+    /// The leaves that name an entry, and their values.
+    fn keys(&self) -> Vec<(&'a str, &'a str)> {
+        let mut rest = self.predicate;
+        let mut keys = Vec::new();
+        while let Some((key, value)) = rest.strip_prefix('[').and_then(|rest| rest.split_once('=')) {
+            let quote = if value.starts_with('"') { '"' } else { '\'' };
+            let Some((value, after)) = value.strip_prefix(quote).and_then(|value| value.split_once(quote)) else {
+                break;
+            };
+            keys.push((key, value));
+            rest = after.strip_prefix(']').unwrap_or_default();
+        }
+        keys
     }
 }
 
@@ -81,6 +97,8 @@ mod tests {
         assert_eq!(xpath(port), "/a:ports/a:port[a:name='x/y]']/b:table/b:entry[b:index='1']/b:value");
         assert_eq!(xpath("/a:ports/port[2]/name[.='x']"), "/a:ports/a:port[2]/a:name[.='x']");
         assert_eq!(xpath("/a:ports/port[name=\"it's\"]"), "/a:ports/a:port[a:name=\"it's\"]");
+        let two = "/a:ports/port[name='x/y]'][on='true']";
+        assert_eq!(xpath(two), "/a:ports/a:port[a:name='x/y]'][a:on='true']");
         assert_eq!((xpath("/").as_str(), xpath("").as_str()), ("/", "/"));
     }
 
@@ -88,6 +106,7 @@ mod tests {
     fn words_name_entries_and_the_end() {
         assert_eq!(words("/a:ports/port[name='x/y]']/b:table/entry[index='1']/value"), "port x/y], entry 1, value");
         assert_eq!(words("/a:ports/port[name='eth1']"), "port eth1");
+        assert_eq!(words("/a:ports/port[name='eth1'][on='true']/value"), "port eth1 true, value");
         assert_eq!((words("/a:ports").as_str(), words("/").as_str()), ("ports", ""));
     }
 }

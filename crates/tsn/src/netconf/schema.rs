@@ -1,10 +1,11 @@
 //! The nodes of the YANG modules that a switch has, as `ontick switch export --yang` writes them.
 
+mod frer;
 mod streams;
 
 use std::borrow::Cow;
 
-use crate::yang::{BRIDGE, INTERFACES, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION};
+use crate::yang::{BRIDGE, FRER, INTERFACES, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION};
 
 /// A YANG module.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Module {
 }
 
 /// All that occur.
-pub const MODULES: [Module; 9] = [
+pub const MODULES: [Module; 10] = [
     Module { name: INTERFACES, namespace: "urn:ietf:params:xml:ns:yang:ietf-interfaces", revision: "2018-02-20" },
     Module { name: "iana-if-type", namespace: "urn:ietf:params:xml:ns:yang:iana-if-type", revision: "2014-05-08" },
     Module { name: BRIDGE, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge", revision: "2023-10-26" },
@@ -40,6 +41,7 @@ pub const MODULES: [Module; 9] = [
         namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification",
         revision: "2021-12-08",
     },
+    Module { name: FRER, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer", revision: "2021-12-08" },
 ];
 
 /// The namespace of a module.
@@ -56,8 +58,10 @@ pub(super) fn module(namespace: &str) -> Option<&'static str> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Container(&'static [Node]),
+    /// Children are state alone; it is there even if it is empty (RFC 7950 section 7.5.1).
+    Presence,
     List {
-        key: &'static str,
+        keys: &'static [&'static str],
         nodes: &'static [Node],
     },
     /// Values of this kind, each once.
@@ -116,9 +120,18 @@ const U32: Kind = Kind::Number(u32::MAX as u64);
 
 /// The top of all.
 pub(super) const ROOT: &[Node] = &[
-    of(INTERFACES, "interfaces", Kind::Container(&[config("interface", Kind::List { key: "name", nodes: INTERFACE })])),
-    of(BRIDGE, "bridges", Kind::Container(&[config("bridge", Kind::List { key: "name", nodes: streams::BRIDGES })])),
-    of(STREAM_IDENTIFICATION, "stream-identity", Kind::List { key: "index", nodes: streams::IDENTITY }),
+    of(
+        INTERFACES,
+        "interfaces",
+        Kind::Container(&[config("interface", Kind::List { keys: &["name"], nodes: INTERFACE })]),
+    ),
+    of(
+        BRIDGE,
+        "bridges",
+        Kind::Container(&[config("bridge", Kind::List { keys: &["name"], nodes: streams::BRIDGES })]),
+    ),
+    of(STREAM_IDENTIFICATION, "stream-identity", Kind::List { keys: &["index"], nodes: streams::IDENTITY }),
+    of(FRER, "frer", Kind::Container(frer::TABLES)),
 ];
 
 const INTERFACE: &[Node] = &[
@@ -155,13 +168,13 @@ const TIME: Kind = Kind::Container(&[config("seconds", Kind::LongNumber), config
 const TABLE: &[Node] = &[
     config(
         "queue-max-sdu-table",
-        Kind::List { key: "traffic-class", nodes: &[config("traffic-class", U8), config("queue-max-sdu", U32)] },
+        Kind::List { keys: &["traffic-class"], nodes: &[config("traffic-class", U8), config("queue-max-sdu", U32)] },
     ),
     config("gate-enabled", Kind::Flag),
     config("admin-gate-states", U8),
     config(
         "admin-control-list",
-        Kind::Container(&[config("gate-control-entry", Kind::List { key: "index", nodes: ENTRY })]),
+        Kind::Container(&[config("gate-control-entry", Kind::List { keys: &["index"], nodes: ENTRY })]),
     ),
     config("admin-cycle-time", FRACTION),
     state("oper-cycle-time", FRACTION),

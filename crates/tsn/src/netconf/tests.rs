@@ -67,6 +67,7 @@ fn select(data: &Value, filter: &str) -> Value {
 const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
 const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
 const STREAMS: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification";
+const FRER: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer";
 const SCHED: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge";
 
 /// Something in the gate parameters of a port.
@@ -125,6 +126,65 @@ fn values_of_a_leaf_list_come_and_go_one_by_one() {
     let error = edit(&data, &tagged, Operation::Merge).unwrap_err();
     assert_eq!(error.tag, Tag::InvalidValue);
     assert!(error.message.contains("one of tagged, priority, all"), "{}", error.message);
+}
+
+/// Streams that take several paths.
+fn redundant() -> Value {
+    let text = SWITCH.replace("max-sdu = 100", "eliminate = {}\nreplicate = [\"left\", \"right\"]\nmax-sdu = 100");
+    let data = crate::yang::export(&crate::config::read(&text).unwrap().switch).unwrap().document;
+    assert_eq!(data["ieee802-dot1cb-frer:frer"]["sequence-identification"].as_array().unwrap().len(), 4);
+    data
+}
+
+#[test]
+fn containers_that_are_there_although_empty_stay() {
+    let data = redundant();
+    let xml = data_xml(&data);
+    assert!(xml.contains("<algorithm><vector></vector></algorithm>"), "{xml}");
+    assert_eq!(edit(&Value::Null, &xml, Operation::Merge).unwrap(), data);
+    assert_eq!(edit(&data, &xml, Operation::Merge).unwrap(), data);
+    let algorithm = |inner: &str| {
+        format!(
+            "<frer xmlns='{FRER}'><sequence-recovery><index>1</index><algorithm>{inner}</algorithm></sequence-recovery></frer>"
+        )
+    };
+    let found = |data: &Value| data["ieee802-dot1cb-frer:frer"]["sequence-recovery"][0]["algorithm"].clone();
+    let none = edit(&data, &algorithm("<vector nc:operation='delete'/>"), Operation::Merge).unwrap();
+    assert_eq!(found(&none), Value::Null);
+    assert_eq!(found(&edit(&none, &algorithm("<match/>"), Operation::Merge).unwrap()), json!({ "match": {} }));
+    let error = edit(&data, &algorithm("<vector><oui-cid/></vector>"), Operation::Merge).unwrap_err();
+    assert_eq!((error.tag, error.info[0].1.as_str()), (Tag::UnknownElement, "oui-cid"));
+    assert_eq!(edit(&data, &algorithm("<newest/>"), Operation::Merge).unwrap_err().tag, Tag::UnknownElement);
+    let selected = select(&data, &algorithm("<vector/>"));
+    assert_eq!(found(&selected), json!({ "vector": {} }));
+}
+
+#[test]
+fn entries_with_two_keys_are_told_apart_by_both() {
+    let data = redundant();
+    let entry = |operation: &str, keys: &str, inner: &str| {
+        format!(
+            "<frer xmlns='{FRER}'><sequence-identification nc:operation='{operation}'>{keys}{inner}\
+             </sequence-identification></frer>"
+        )
+    };
+    let list = |data: &Value| data["ieee802-dot1cb-frer:frer"]["sequence-identification"].as_array().unwrap().clone();
+    let keys = "<port>right</port><direction-out-facing>true</direction-out-facing>";
+    let merged = edit(&data, &entry("merge", keys, "<stream>7</stream>"), Operation::Merge).unwrap();
+    let changed: Vec<usize> = (0..4).filter(|at| list(&merged)[*at] != list(&data)[*at]).collect();
+    assert_eq!((changed, list(&merged)[2]["stream"].clone()), (vec![2], json!([1, 7])));
+    let rest = edit(&data, &entry("delete", keys, ""), Operation::Merge).unwrap();
+    assert_eq!((list(&rest).len(), &list(&rest)[2]), (3, &list(&data)[3]));
+    let error = edit(&rest, &entry("delete", keys, ""), Operation::Merge).unwrap_err();
+    let path = "/ieee802-dot1cb-frer:frer/sequence-identification[port='right'][direction-out-facing='true']";
+    assert_eq!((error.tag, error.path.as_deref()), (Tag::DataMissing, Some(path)));
+    assert!(error.xml().contains("[ieee802-dot1cb-frer:direction-out-facing='true']"), "{}", error.xml());
+    let error = edit(&data, &entry("merge", "<port>right</port>", ""), Operation::Merge).unwrap_err();
+    assert_eq!((error.tag, error.info[0].1.as_str()), (Tag::MissingElement, "direction-out-facing"));
+    // A leaf comes with both.
+    let found = select(&data, &entry("merge", "<port>right</port>", "<active/>").replace(" nc:operation='merge'", ""));
+    let selected = |is_out_facing: bool| json!({ "port": "right", "direction-out-facing": is_out_facing, "active": !is_out_facing });
+    assert_eq!(list(&found), [selected(true), selected(false)]);
 }
 
 #[test]

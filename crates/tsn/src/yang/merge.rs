@@ -47,7 +47,8 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
             .notes
             .push("the ports map priorities to classes differently; the first one's way holds for all".into());
     }
-    let of_streams = imported.streams.iter().flatten().flat_map(|stream| &stream.ingress);
+    let of_streams = imported.streams.iter().flatten();
+    let of_streams = of_streams.flat_map(|stream| stream.ingress.iter().chain(stream.replicate.iter().flatten()));
     let mut names: Vec<&String> = interfaces.iter().map(|interface| &interface.name).collect();
     for name in of_streams {
         if !names.contains(&name) {
@@ -97,11 +98,7 @@ fn named(interfaces: &[Interface]) -> u8 {
 /// Brings gates and frame sizes into the ports of the same names, and the streams in place of those that are there; all
 /// else stays as it is, also ports of which the document says nothing, and streams if it has none.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
-    let of_streams = imported
-        .streams
-        .iter()
-        .flatten()
-        .flat_map(|stream| stream.ingress.iter().map(|name| (name, place::ingress(stream, name))));
+    let of_streams = imported.streams.iter().flatten().flat_map(place::ports);
     let gated = imported.interfaces.iter().filter(|interface| interface.has_table);
     let mut named = gated.map(|interface| (&interface.name, place::interface(&interface.name))).chain(of_streams);
     if let Some((name, path)) = named.find(|(name, _)| switch.ports.iter().all(|port| port.name != **name)) {

@@ -44,6 +44,8 @@ pub(crate) const PSFP: &str = "ieee802-dot1q-psfp";
 pub(crate) const PSFP_BRIDGE: &str = "ieee802-dot1q-psfp-bridge";
 /// Module that says which frames are of a stream.
 pub(crate) const STREAM_IDENTIFICATION: &str = "ieee802-dot1cb-stream-identification";
+/// Module of the functions of streams that take several paths.
+pub(crate) const FRER: &str = "ieee802-dot1cb-frer";
 const SECOND_NS: u64 = 1_000_000_000;
 /// All gates of the standard.
 const ALL_OPEN: u16 = (1 << crate::model::STANDARD_CLASSES) - 1;

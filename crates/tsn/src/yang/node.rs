@@ -60,14 +60,19 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Refuses members that are none of these, with or without the name of their module.
-    pub(super) fn only(&self, module: &str, names: &[&str]) -> Result<(), YangError> {
+    /// A member that is none of these, with or without the name of their module.
+    pub(super) fn other(&self, module: &str, names: &[&str]) -> Result<Option<&'a str>, YangError> {
         let Value::Object(members) = self.value else { return Err(self.error("is not an object in { }")) };
-        let is_known = |key: &str| {
-            let name = key.strip_prefix(module).and_then(|name| name.strip_prefix(':')).unwrap_or(key);
+        let is_known = |key: &&str| {
+            let name = key.strip_prefix(module).and_then(|name| name.strip_prefix(':')).unwrap_or(*key);
             names.contains(&name)
         };
-        match members.keys().find(|key| !is_known(key)) {
+        Ok(members.keys().map(String::as_str).find(|key| !is_known(key)))
+    }
+
+    /// Refuses members that are none of these.
+    pub(super) fn only(&self, module: &str, names: &[&str]) -> Result<(), YangError> {
+        match self.other(module, names)? {
             None => Ok(()),
             Some(key) => Err(self.error(format!("`{key}` is not supported; leave it out"))),
         }
@@ -85,6 +90,12 @@ impl<'a> Node<'a> {
         if let Some(bracket) = self.path.rfind('[') {
             self.path.truncate(bracket);
         }
+        self.path += &predicate(key, value);
+        self
+    }
+
+    /// The same entry, called by a second key, too.
+    pub(super) fn also_keyed(mut self, key: &str, value: &str) -> Self {
         self.path += &predicate(key, value);
         self
     }
@@ -109,6 +120,14 @@ impl<'a> Node<'a> {
             Value::String(text) if text == "true" => Ok(true),
             Value::String(text) if text == "false" => Ok(false),
             other => Err(self.error(format!("is not true or false but {}", kind(other)))),
+        }
+    }
+
+    /// Refuses a function that is not there.
+    pub(super) fn off(&self, module: &str, name: &str) -> Result<(), YangError> {
+        match self.member(module, name)? {
+            Some(leaf) if leaf.flag()? => Err(leaf.error("is not supported; write false")),
+            _ => Ok(()),
         }
     }
 

@@ -44,9 +44,11 @@ pub(super) fn interface(name: &str) -> String {
     format!("/{INTERFACES}:interfaces/interface{}", predicate("name", name))
 }
 
-/// A port that a stream comes in by.
-pub(super) fn ingress(stream: &ImportedStream, port: &str) -> String {
-    format!("{}/out-facing/input-port{}", stream.paths.identity, predicate(".", port))
+/// The ports that a stream comes in and leaves by, with the path of each.
+pub(super) fn ports(stream: &ImportedStream) -> impl Iterator<Item = (&String, String)> {
+    let path = |of: &str, port: &str| format!("{}/out-facing/{of}{}", stream.paths.identity, predicate(".", port));
+    let ingress = stream.ingress.iter().map(move |port| (port, path("input-port", port)));
+    ingress.chain(stream.replicate.iter().flatten().map(move |port| (port, path("output-port", port))))
 }
 
 /// The gate parameters of an interface.

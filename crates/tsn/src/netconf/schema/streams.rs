@@ -8,7 +8,7 @@ pub(super) const BRIDGES: &[Node] = &[
     config("name", Kind::Text),
     config("address", Kind::Text),
     config("bridge-type", Kind::Identity),
-    config("component", Kind::List { key: "name", nodes: COMPONENT }),
+    config("component", Kind::List { keys: &["name"], nodes: COMPONENT }),
 ];
 
 const COMPONENT: &[Node] = &[
@@ -18,7 +18,7 @@ const COMPONENT: &[Node] = &[
         PSFP_BRIDGE,
         "flow-meters",
         Kind::Container(&[
-            config("flow-meter-instance-table", Kind::List { key: "flow-meter-instance-id", nodes: METER }),
+            config("flow-meter-instance-table", Kind::List { keys: &["flow-meter-instance-id"], nodes: METER }),
             config("max-flow-meter-instances", U32),
         ]),
     ),
@@ -26,7 +26,7 @@ const COMPONENT: &[Node] = &[
         PSFP_BRIDGE,
         "stream-gates",
         Kind::Container(&[
-            config("stream-gate-instance-table", Kind::List { key: "stream-gate-instance-id", nodes: GATE }),
+            config("stream-gate-instance-table", Kind::List { keys: &["stream-gate-instance-id"], nodes: GATE }),
             config("supported-list-max", U32),
             config("supported-cycle-max", FRACTION),
             config("supported-interval-max", U32),
@@ -37,7 +37,7 @@ const COMPONENT: &[Node] = &[
         "stream-filters",
         Kind::Container(&[config(
             "stream-filter-instance-table",
-            Kind::List { key: "stream-filter-instance-id", nodes: FILTER },
+            Kind::List { keys: &["stream-filter-instance-id"], nodes: FILTER },
         )]),
     ),
 ];
@@ -62,7 +62,7 @@ const GATE: &[Node] = &[
     config("admin-gate-states", STATE),
     config(
         "admin-control-list",
-        Kind::Container(&[config("gate-control-entry", Kind::List { key: "index", nodes: ENTRY })]),
+        Kind::Container(&[config("gate-control-entry", Kind::List { keys: &["index"], nodes: ENTRY })]),
     ),
     config("admin-cycle-time", FRACTION),
     config("admin-cycle-time-extension", U32),
@@ -92,7 +92,13 @@ const FILTER: &[Node] = &[
 pub(super) const IDENTITY: &[Node] = &[
     config("index", U32),
     config("handle", U32),
-    config("out-facing", Kind::Container(&[config("input-port", Kind::LeafList(&Kind::Text))])),
+    config(
+        "out-facing",
+        Kind::Container(&[
+            config("input-port", Kind::LeafList(&Kind::Text)),
+            config("output-port", Kind::LeafList(&Kind::Text)),
+        ]),
+    ),
     config(
         "null-stream-identification",
         Kind::Container(&[

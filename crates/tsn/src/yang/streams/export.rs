@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::super::control_list::{MOST, Times};
 use super::super::export_error::ExportError;
 use super::super::{PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
-use super::{name, unsaid};
+use super::{frer, name, unsaid};
 use crate::config::MOST_STREAMS;
 use crate::model::{Meter, Stream, StreamGate, StreamGateEntry, Switch};
 
@@ -31,14 +31,19 @@ pub(in super::super) fn export(
         return Ok(Map::new());
     }
     let identities = streams.iter().enumerate().map(|(place, (handle, stream))| {
+        let mut facing = json!({ "input-port": port_names(switch, stream.ingress.as_deref()) });
+        if let Some(ports) = &stream.replicate {
+            facing["output-port"] = json!(port_names(switch, Some(ports)));
+        }
         json!({
             "index": place + 1,
             "handle": handle,
-            "out-facing": { "input-port": port_names(switch, stream) },
+            "out-facing": facing,
             "null-stream-identification": frames(stream),
         })
     });
     document.insert(format!("{STREAM_IDENTIFICATION}:stream-identity"), identities.collect());
+    frer::export(switch, &streams, document);
     policing(switch, &streams, notes)
 }
 
@@ -53,9 +58,10 @@ fn handles(streams: &[&Stream]) -> Vec<u32> {
     streams.iter().filter_map(|stream| named(stream).or_else(|| free.next())).collect()
 }
 
-fn port_names(switch: &Switch, stream: &Stream) -> Vec<String> {
+/// The names of ports; of all, where none is named.
+fn port_names(switch: &Switch, ports: Option<&[usize]>) -> Vec<String> {
     let name = |(_, port): (usize, &crate::model::Port)| port.name.clone();
-    let has = |place: usize| stream.ingress.as_ref().is_none_or(|ports| ports.contains(&place));
+    let has = |place: usize| ports.is_none_or(|ports| ports.contains(&place));
     switch.ports.iter().enumerate().filter(|(place, _)| has(*place)).map(name).collect()
 }
 

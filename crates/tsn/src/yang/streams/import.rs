@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::control_list::ControlList;
 use super::super::node::{Node, YangError};
-use super::super::{BRIDGE, PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
+use super::super::{BRIDGE, FRER, PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
+use super::frer::{Frer, Redundancy};
 use crate::config::{MOST_STREAMS, mac};
-use crate::model::{Meter, StreamGate, StreamGateEntry};
+use crate::model::{Elimination, Meter, StreamGate, StreamGateEntry};
 
 /// Module of stream filters and gates without meters and without lists, for asynchronous traffic shaping.
 const FILTERS_GATES_BRIDGE: &str = "ieee802-dot1q-stream-filters-gates-bridge";
@@ -29,6 +30,10 @@ pub struct ImportedStream {
     pub meter: Option<Meter>,
     /// When its frames may come in; absent: always.
     pub gate: Option<StreamGate>,
+    /// How its copies are dropped.
+    pub eliminate: Option<Elimination>,
+    /// Ports that each of its frames leaves by.
+    pub replicate: Option<Vec<String>>,
     /// Where it stands in the document.
     pub paths: Paths,
 }
@@ -38,9 +43,9 @@ pub struct ImportedStream {
 pub struct Paths {
     /// Its entry of `stream-identity`.
     pub identity: String,
-    /// Its filter.
+    /// Its filter; the entry of `stream-identity` where it has none.
     pub filter: String,
-    /// Its gate, which it may share.
+    /// Its gate, which it may share; the same.
     pub gate: String,
     /// Its flow meter.
     pub meter: Option<String>,
@@ -50,22 +55,29 @@ pub struct Paths {
 pub(in super::super) fn import(root: &Node, notes: &mut Vec<String>) -> Result<Option<Vec<ImportedStream>>, YangError> {
     let identities = root.member(STREAM_IDENTIFICATION, "stream-identity")?;
     let component = policing_component(root)?;
-    if identities.is_none() && component.is_none() {
+    let frer = root.member(FRER, "frer")?;
+    if identities.is_none() && component.is_none() && frer.is_none() {
         return Ok(None);
     }
     let mut policing = component.map(|component| Policing::of(&component, notes)).transpose()?.unwrap_or_default();
+    let mut frer = frer.map(|frer| Frer::of(&frer, notes)).transpose()?.unwrap_or_default();
     let mut streams = Vec::new();
     let mut handles = BTreeSet::new();
     for node in numbered(identities, STREAM_IDENTIFICATION, "index")?.into_values() {
-        let handle = node.require(STREAM_IDENTIFICATION, "handle")?.number(0..=u32::MAX.into())? as u32;
+        let handle = handle_of(&node.require(STREAM_IDENTIFICATION, "handle")?)?;
         if !handles.insert(handle) {
             let what = format!("handle {handle} has two entries; one says which frames are of a stream here");
             return Err(node.error(what));
         }
-        streams.push(identity(handle, &node, &mut policing)?);
+        streams.push(identity(handle, &node, &mut policing, &mut frer)?);
     }
     policing.all_used()?;
+    frer.all_used()?;
     Ok(Some(streams))
+}
+
+pub(super) fn handle_of(node: &Node) -> Result<u32, YangError> {
+    node.number(0..=u32::MAX.into()).map(|handle| handle as u32)
 }
 
 /// The component of a bridge that has stream filters; one at most.
@@ -104,7 +116,11 @@ fn list<'a>(container: Option<Node<'a>>, module: &str, name: &str) -> Result<Vec
 }
 
 /// The entries of a list by their number, in ascending order.
-fn numbered<'a>(list: Option<Node<'a>>, module: &str, key: &str) -> Result<BTreeMap<u32, Node<'a>>, YangError> {
+pub(super) fn numbered<'a>(
+    list: Option<Node<'a>>,
+    module: &str,
+    key: &str,
+) -> Result<BTreeMap<u32, Node<'a>>, YangError> {
     let mut entries = BTreeMap::new();
     let Some(list) = list else { return Ok(entries) };
     let items = list.items()?;
@@ -175,8 +191,8 @@ impl<'a> Policing<'a> {
         node.only(PSFP_BRIDGE, &FILTER)?;
         let number = |name: &str| node.require(PSFP_BRIDGE, name)?.number(0..=u32::MAX.into()).map(|n| n as u32);
         is(&node, "priority-spec", "wildcard", "streams are told apart by address and VLAN alone")?;
-        off(&node, "stream-blocked-due-to-oversize-frame-enabled")?;
-        off(&node, "stream-blocked-due-to-oversize-frame")?;
+        node.off(PSFP_BRIDGE, "stream-blocked-due-to-oversize-frame-enabled")?;
+        node.off(PSFP_BRIDGE, "stream-blocked-due-to-oversize-frame")?;
         let handle = number("stream-handle")?;
         let max_sdu = Some(number("max-sdu-size")?).filter(|octets| *octets > 0);
         let reference = node.require(PSFP_BRIDGE, "stream-gate-ref")?;
@@ -291,7 +307,7 @@ fn meter(node: &Node) -> Result<Meter, YangError> {
         }
     }
     is(node, "color-mode", "color-blind", "no frame has a colour before its meter")?;
-    off(node, "mark-all-frames-red-enable")?;
+    node.off(PSFP_BRIDGE, "mark-all-frames-red-enable")?;
     let rate = number("committed-information-rate", u64::MAX)?;
     let burst = number("committed-burst-size", u32::MAX.into())? as u32;
     Ok(Meter { rate, burst })
@@ -301,7 +317,7 @@ fn meter(node: &Node) -> Result<Meter, YangError> {
 fn gate(node: &Node, notes: &mut Vec<String>) -> Result<Option<StreamGate>, YangError> {
     node.only(PSFP_BRIDGE, &GATE)?;
     for name in ["gate-closed-due-to-invalid-rx-enable", "gate-closed-due-octets-exceeded-enable"] {
-        off(node, name)?;
+        node.off(PSFP_BRIDGE, name)?;
     }
     if node.member(PSFP_BRIDGE, "admin-ipv")?.is_some() {
         is(node, "admin-ipv", "null", NO_PRIORITY)?;
@@ -357,16 +373,13 @@ fn is(node: &Node, name: &str, value: &str, why: &str) -> Result<(), YangError> 
     }
 }
 
-/// A function that is not there.
-fn off(node: &Node, name: &str) -> Result<(), YangError> {
-    match node.member(PSFP_BRIDGE, name)? {
-        Some(leaf) if leaf.flag()? => Err(leaf.error("is not supported; write false")),
-        _ => Ok(()),
-    }
-}
-
-/// Which frames are of a stream, with what its filter says.
-fn identity(handle: u32, node: &Node, policing: &mut Policing) -> Result<ImportedStream, YangError> {
+/// Which frames are of a stream, with what becomes of them.
+fn identity<'a>(
+    handle: u32,
+    node: &Node<'a>,
+    policing: &mut Policing,
+    frer: &mut Frer<'a>,
+) -> Result<ImportedStream, YangError> {
     const OTHERS: [&str; 5] = [
         "smac-vlan-stream-identification",
         "dmac-vlan-stream-identification",
@@ -385,17 +398,31 @@ fn identity(handle: u32, node: &Node, policing: &mut Policing) -> Result<Importe
     )?;
     let frames = node.require(STREAM_IDENTIFICATION, "null-stream-identification")?;
     let (to, vlan) = self::frames(&frames)?;
-    let ingress = ingress(node)?;
-    let filter = policing.filters.remove(&handle);
-    let filter = filter.ok_or_else(|| node.error(format!("no stream filter has the stream-handle {handle}")))?;
-    let Filter { node: filter, max_sdu, gate, gate_path, meter, meter_path } = filter;
-    let paths = Paths {
-        identity: node.path().to_owned(),
-        filter: filter.path().to_owned(),
-        gate: gate_path,
-        meter: meter_path,
+    let (facing, ingress) = ingress(node)?;
+    let Redundancy { eliminate, replicate } = frer.take(handle, &facing, &ingress)?;
+    let identity = node.path().to_owned();
+    let Some(filter) = policing.filters.remove(&handle) else {
+        if eliminate.is_none() && replicate.is_none() {
+            let what = format!("no stream filter has the stream-handle {handle}, and it takes no several paths (frer)");
+            return Err(node.error(what));
+        }
+        let paths = Paths { filter: identity.clone(), gate: identity.clone(), meter: None, identity };
+        return Ok(ImportedStream {
+            handle,
+            to,
+            vlan,
+            ingress,
+            max_sdu: None,
+            meter: None,
+            gate: None,
+            eliminate,
+            replicate,
+            paths,
+        });
     };
-    Ok(ImportedStream { handle, to, vlan, ingress, max_sdu, meter, gate, paths })
+    let Filter { node: filter, max_sdu, gate, gate_path, meter, meter_path } = filter;
+    let paths = Paths { identity, filter: filter.path().to_owned(), gate: gate_path, meter: meter_path };
+    Ok(ImportedStream { handle, to, vlan, ingress, max_sdu, meter, gate, eliminate, replicate, paths })
 }
 
 fn frames(node: &Node) -> Result<([u8; 6], Option<u16>), YangError> {
@@ -420,18 +447,19 @@ fn frames(node: &Node) -> Result<([u8; 6], Option<u16>), YangError> {
     Ok((to, vlan))
 }
 
-fn ingress(node: &Node) -> Result<Vec<String>, YangError> {
+/// The ports that the frames come in by, and the node that names them.
+fn ingress<'a>(node: &Node<'a>) -> Result<(Node<'a>, Vec<String>), YangError> {
     if let Some(other) = node.member(STREAM_IDENTIFICATION, "in-facing")? {
         return Err(
             other.error("is not supported; frames are known as they come in from the link: out-facing/input-port")
         );
     }
     let facing = node.require(STREAM_IDENTIFICATION, "out-facing")?;
-    facing.only(STREAM_IDENTIFICATION, &["input-port"])?;
+    facing.only(STREAM_IDENTIFICATION, &["input-port", "output-port"])?;
     let list = facing.require(STREAM_IDENTIFICATION, "input-port")?;
     let ports = list.items()?.iter().map(|port| port.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()?;
     match ports.is_empty() {
         true => Err(list.error("has no port; name those that the frames come in by")),
-        false => Ok(ports),
+        false => Ok((facing, ports)),
     }
 }

@@ -14,6 +14,7 @@ pub(in super::super) fn merge(switch: &mut Switch, imported: &[ImportedStream]) 
     let mut streams = Vec::new();
     for of in imported {
         let ingress = places(switch, &of.ingress);
+        let ingress = all_or(switch, Some(&ingress)).map(<[usize]>::to_vec);
         let is_same = |old: &Stream| {
             (old.to, old.vlan) == (of.to, of.vlan) && all_or(switch, old.ingress.as_deref()) == ingress.as_deref()
         };
@@ -30,8 +31,8 @@ pub(in super::super) fn merge(switch: &mut Switch, imported: &[ImportedStream]) 
             max_sdu: of.max_sdu,
             meter: of.meter,
             gate: of.gate.clone(),
-            eliminate: None,
-            replicate: None,
+            eliminate: of.eliminate,
+            replicate: of.replicate.as_ref().map(|names| places(switch, names)),
         });
     }
     for (stream, of) in streams.iter_mut().zip(imported).filter(|(stream, _)| stream.name.is_empty()) {
@@ -48,12 +49,11 @@ pub(in super::super) fn merge(switch: &mut Switch, imported: &[ImportedStream]) 
     switch.streams = streams;
 }
 
-/// Ports by their place; all of them are none in particular.
-fn places(switch: &Switch, names: &[String]) -> Option<Vec<usize>> {
+/// Ports by their place.
+fn places(switch: &Switch, names: &[String]) -> Vec<usize> {
     let place = |name: &String| switch.ports.iter().position(|port| port.name == *name);
     let places: BTreeSet<usize> = names.iter().filter_map(place).collect();
-    let places: Vec<usize> = places.into_iter().collect();
-    all_or(switch, Some(&places)).map(<[usize]>::to_vec)
+    places.into_iter().collect()
 }
 
 /// Nothing in place of all ports.

@@ -3,9 +3,10 @@
 //! Which frames are of a stream stands in `/ieee802-dot1cb-stream-identification:stream-identity` (IEEE 802.1CBcv-2021), and
 //! what they may be in `flow-meters`, `stream-filters` and `stream-gates` of
 //! `/ieee802-dot1q-bridge:bridges/bridge/component`, from `ieee802-dot1q-psfp-bridge` (IEEE 802.1Qcw-2023). A number, the
-//! stream_handle, joins both.
+//! stream_handle, joins both, and those of `frer`.
 
 mod export;
+mod frer;
 mod import;
 mod merge;
 #[cfg(test)]
@@ -28,6 +29,5 @@ pub(super) fn unsaid(stream: &Stream) -> Option<&'static str> {
     if stream.from.is_some() {
         return Some("no stream identification of IEEE 802.1CB-2017 has both `to` and `from`");
     }
-    let redundant = stream.eliminate.is_some() || stream.replicate.is_some();
-    redundant.then_some("the document has no `eliminate` and no `replicate`")
+    frer::unsaid(stream)
 }

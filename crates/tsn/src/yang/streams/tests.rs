@@ -266,7 +266,12 @@ fn what_a_switch_cannot_do_is_refused_with_its_path() {
         ("psfp:flow-meters/meters".into(), json!([]), "flow-meters".into(), "`meters` is not supported"),
         ("0/handle".into(), json!(1), "stream-identity[index='2']".into(), "two entries"),
         ("0/in-facing".into(), json!({}), format!("{in_stream}/in-facing"), "out-facing/input-port"),
-        ("0/out-facing/output-port".into(), json!(["left"]), format!("{in_stream}/out-facing"), "`output-port` is not"),
+        (
+            "0/out-facing/output-port".into(),
+            json!(["left"]),
+            format!("{in_stream}/out-facing/output-port"),
+            "goes with",
+        ),
         ("0/out-facing/input-port".into(), json!([]), format!("{in_stream}/out-facing/input-port"), "has no port"),
         (
             "0/null-stream-identification/vlan".into(),
@@ -369,18 +374,24 @@ prop_compose! {
         meter in of((1u64..=u64::MAX, any::<u32>())),
         gate in of(gate()),
         name in prop::sample::select(vec!["axis", "stream", "stream-"]),
+        eliminate in of((2u32..=128, 1u64..=3_600_000, 2u32..=8)),
+        replicate in prop::sample::select(vec![None, None, Some(vec![0, 1]), Some(vec![0, 1, 2])]),
     ) -> Stream {
+        let is_idle = meter.is_none() && gate.is_none() && eliminate.is_none() && replicate.is_none();
+        let elimination = |(history_length, timeout_ms, paths)| {
+            Elimination { history_length, reset_timeout_ns: timeout_ms * 1_000_000, paths }
+        };
         Stream {
             name: format!("{name}{number}"),
             to: [2, 0, 0, 0, 1, number],
             vlan,
             from: from.map(|[a, b, c, d, e]| [2, a, b, c, d, e]),
             ingress,
-            max_sdu: max_sdu.or((meter.is_none() && gate.is_none()).then_some(100)),
+            max_sdu: max_sdu.or(is_idle.then_some(100)),
             meter: meter.map(|(rate, burst)| Meter { rate, burst }),
             gate,
-            eliminate: None,
-            replicate: None,
+            eliminate: eliminate.map(elimination),
+            replicate,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::faults;
 const INTERFACES: &str = "ietf-interfaces:interfaces";
 const BRIDGES: &str = "ieee802-dot1q-bridge:bridges";
 const STREAMS: &str = "ieee802-dot1cb-stream-identification:stream-identity";
+const FRER: &str = "ieee802-dot1cb-frer:frer";
 const ENABLED: &str = "gate-enabled";
 
 /// A switch as it is to be, which it could be.
@@ -53,10 +54,11 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     if !changed.is_empty() {
         document.insert(INTERFACES.into(), json!({ "interface": changed }));
     }
-    if [BRIDGES, STREAMS].into_iter().any(|part| running[part] != wanted[part]) {
+    if [BRIDGES, STREAMS, FRER].into_iter().any(|part| running[part] != wanted[part]) {
         // Where there are none, there are to be none.
         let streams = wanted.get(STREAMS).cloned().unwrap_or_else(|| json!([]));
         document.extend([(BRIDGES.into(), wanted[BRIDGES].clone()), (STREAMS.into(), streams)]);
+        document.extend(wanted.get(FRER).map(|frer| (FRER.into(), frer.clone())));
     }
     if document.is_empty() {
         return Ok(None);
@@ -70,7 +72,8 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     }
     if before.plane != Plane::User {
         if let Some(why) = unpoliced(&after, Terms::Yang) {
-            return Err(RpcError::application(Tag::OperationNotSupported, format!("/{STREAMS}"), why));
+            let part = if wanted.get(FRER).is_some() { FRER } else { STREAMS };
+            return Err(RpcError::application(Tag::OperationNotSupported, format!("/{part}"), why));
         }
     }
     keeps_limits(&yang::export(&after).map_err(failed)?.document, wanted)?;
