@@ -6,7 +6,8 @@ use super::super::control_list::ControlList;
 use super::super::node::{Node, YangError};
 use super::super::{BRIDGE, FRER, PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
 use super::frer::{Frer, Redundancy};
-use crate::config::{MOST_STREAMS, mac};
+use super::numbers::{handle_of, numbered};
+use crate::config::mac;
 use crate::model::{Elimination, Meter, StreamGate, StreamGateEntry};
 
 /// Module of stream filters and gates without meters and without lists, for asynchronous traffic shaping.
@@ -76,10 +77,6 @@ pub(in super::super) fn import(root: &Node, notes: &mut Vec<String>) -> Result<O
     Ok(Some(streams))
 }
 
-pub(super) fn handle_of(node: &Node) -> Result<u32, YangError> {
-    node.number(0..=u32::MAX.into()).map(|handle| handle as u32)
-}
-
 /// The component of a bridge that has stream filters; one at most.
 fn policing_component<'a>(root: &Node<'a>) -> Result<Option<Node<'a>>, YangError> {
     let mut found: Option<Node> = None;
@@ -113,28 +110,6 @@ fn list<'a>(container: Option<Node<'a>>, module: &str, name: &str) -> Result<Vec
         None => Ok(item),
     };
     items.into_iter().map(named).collect()
-}
-
-/// The entries of a list by their number, in ascending order.
-pub(super) fn numbered<'a>(
-    list: Option<Node<'a>>,
-    module: &str,
-    key: &str,
-) -> Result<BTreeMap<u32, Node<'a>>, YangError> {
-    let mut entries = BTreeMap::new();
-    let Some(list) = list else { return Ok(entries) };
-    let items = list.items()?;
-    if items.len() > MOST_STREAMS {
-        return Err(list.error(format!("{} entries; {MOST_STREAMS} at most", items.len())));
-    }
-    for item in items {
-        let number = item.require(module, key)?.number(0..=u32::MAX.into())? as u32;
-        if entries.contains_key(&number) {
-            return Err(item.error(format!("there are two entries with {key} {number}")));
-        }
-        entries.insert(number, item.keyed(key, &number.to_string()));
-    }
-    Ok(entries)
 }
 
 /// Stream filters with their gates and meters.

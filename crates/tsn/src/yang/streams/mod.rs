@@ -9,6 +9,7 @@ mod export;
 mod frer;
 mod import;
 mod merge;
+mod numbers;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::super::node::{Node, YangError};
 use super::super::super::{FRER, STREAM_IDENTIFICATION};
-use super::super::import::{handle_of, numbered};
+use super::super::numbers::{handle_of, numbered};
 use super::MILLISECOND_NS;
 use crate::config::{HISTORY_LENGTH, MOST_STREAMS, PATHS, RESET_TIMEOUT_NS};
 use crate::model::Elimination;
