@@ -9,7 +9,8 @@ import select
 import socket
 import sys
 
-ETHER_TYPE = 0x88B5
+# The second one for experiments: the switch looks for loops with frames of the first.
+ETHER_TYPE = 0x88B6
 out_of, into, destination, *sizes = sys.argv[1:]
 until_asked = "--until-asked" in sizes
 sizes = [int(size) for size in sizes if not size.startswith("--")]
