@@ -368,6 +368,6 @@ fn the_kernel_s_data_plane_takes_no_several_paths() {
     refused(&mut talk, &frer(5, 64, "vector", "")).is(
         "operation-not-supported",
         "/ieee802-dot1cb-frer:frer",
-        "frer: stream stream5: eliminate and replicate are of the user data plane alone: use plane = \"user\"",
+        "frer: stream stream5: sequence generation and recovery are of the user data plane alone",
     );
 }

@@ -54,9 +54,9 @@ pub fn unpoliced(switch: &Switch, terms: Terms) -> Option<String> {
     switch.streams.iter().find_map(|stream| {
         let name = &stream.name;
         if stream.eliminate.is_some() || stream.replicate.is_some() {
-            return Some(format!(
-                "stream {name}: eliminate and replicate are of the user data plane alone: use plane = \"user\""
-            ));
+            let file = "eliminate and replicate are of the user data plane alone: use plane = \"user\"";
+            let yang = "sequence generation and recovery are of the user data plane alone";
+            return Some(format!("stream {name}: {}", terms.pick(file, yang)));
         }
         let entries = stream.gate.as_ref().map_or(0, |gate| gate.entries.len());
         if entries > MOST_ENTRIES {
