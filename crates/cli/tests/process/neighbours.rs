@@ -174,7 +174,8 @@ fn with_state(mut document: Value) -> Value {
 }
 
 /// Modules of ports' gates.
-pub(super) const OF_GATES: [&str; 3] = ["ieee802-dot1q-sched", "ieee802-dot1q-sched-bridge", "iana-if-type"];
+pub(super) const OF_GATES: [&str; 4] =
+    ["ieee802-dot1q-sched", "ieee802-dot1q-sched-bridge", "iana-if-type", "ieee802-dot1q-preemption-bridge"];
 /// Modules of streams beside them.
 pub(super) const OF_STREAMS: [&str; 4] =
     ["ieee802-dot1q-psfp", "ieee802-dot1q-psfp-bridge", "ieee802-dot1cb-stream-identification", "ieee802-dot1cb-frer"];
@@ -203,11 +204,17 @@ fn libyang_accepts_gates_that_are_exported() {
     let judge = |of_port: &str, document: &Value| {
         let file = folder.path().join("gates.json");
         fs::write(&file, document.to_string()).unwrap();
-        Some(yanglint("data", &[OF_GATES[0], of_port, OF_GATES[2]])?.arg(file).output().unwrap())
+        Some(yanglint("data", &[OF_GATES[0], of_port, OF_GATES[2], OF_GATES[3]])?.arg(file).output().unwrap())
     };
     let station =
         CELL.replace("[[port]]\nname = \"left\"\n\n", "").replace("\"cell4\"\n", "\"cell4\"\nrole = \"station\"\n");
-    for (text, of_port) in [(CELL, "ieee802-dot1q-sched-bridge"), (&station, "ieee802-dot1dc-sched-if")] {
+    let preempting = CELL
+        .replace("[port.gates]", "offload = \"full\"\n\n[port.preemption]\npreemptible = [\"blue\"]\n\n[port.gates]");
+    for (text, of_port) in [
+        (CELL, "ieee802-dot1q-sched-bridge"),
+        (&station, "ieee802-dot1dc-sched-if"),
+        (&preempting, "ieee802-dot1q-sched-bridge"),
+    ] {
         let path = folder.path().join("cell4.toml");
         fs::write(&path, text).unwrap();
         let exported = run(&["switch", "export", "--yang", path.to_str().unwrap()]);
@@ -215,6 +222,7 @@ fn libyang_accepts_gates_that_are_exported() {
         let mut document = with_state(serde_json::from_slice(&exported.stdout).unwrap());
         let Some(accepted) = judge(of_port, &document) else { return };
         assert!(accepted.status.success(), "{}{document:#}", said(&accepted));
+        assert_eq!(document.to_string().contains("\"priority7\":\"express\""), text == preempting);
         // It would have refused what is wrong.
         let interfaces = document["ietf-interfaces:interfaces"]["interface"].as_array_mut().unwrap();
         let table = gate_table(interfaces.last_mut().unwrap()).unwrap();

@@ -65,6 +65,7 @@ use problem::Report;
 pub use document::schema;
 pub use gates::guard_band;
 pub use part::{Fault, Part, Section, check_at};
+pub(crate) use preemption::preemption_of;
 pub use problem::{Errors, Problem};
 pub(crate) use stream::{HISTORY_LENGTH, MOST_STREAMS, PATHS, RESET_TIMEOUT_NS};
 pub use terms::Terms;

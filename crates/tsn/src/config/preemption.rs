@@ -17,6 +17,11 @@ const LONGEST_VERIFY_TIME_MS: u64 = 128;
 /// 802.3-2022 clause 99.4.4).
 pub(super) const FRAGMENT_SIZES: [u32; 4] = [60, 124, 188, 252];
 
+/// Of these classes, with all else as usual.
+pub(crate) fn preemption_of(preemptible: Vec<usize>) -> Preemption {
+    Preemption { preemptible, verify: true, verify_time_ms: VERIFY_TIME_MS, min_fragment_size: FRAGMENT_SIZES[0] }
+}
+
 pub(super) fn preemption(mut table: Table, classes: &[Class], report: &mut Report) -> Result<Preemption, Reported> {
     let preemptible = preemptible(&mut table, classes, report);
     let verify = table.flag("verify", report);

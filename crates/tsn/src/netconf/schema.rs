@@ -5,7 +5,10 @@ mod streams;
 
 use std::borrow::Cow;
 
-use crate::yang::{BRIDGE, FRER, INTERFACES, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION};
+use crate::yang::{
+    BRIDGE, FRER, INTERFACES, PREEMPTION_BRIDGE, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE, SCHED_IF,
+    STREAM_IDENTIFICATION,
+};
 
 /// A YANG module.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub struct Module {
 }
 
 /// All that occur.
-pub const MODULES: [Module; 10] = [
+pub const MODULES: [Module; 11] = [
     Module { name: INTERFACES, namespace: "urn:ietf:params:xml:ns:yang:ietf-interfaces", revision: "2018-02-20" },
     Module { name: "iana-if-type", namespace: "urn:ietf:params:xml:ns:yang:iana-if-type", revision: "2014-05-08" },
     Module { name: BRIDGE, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge", revision: "2023-10-26" },
@@ -30,6 +33,11 @@ pub const MODULES: [Module; 10] = [
         revision: "2023-10-26",
     },
     Module { name: SCHED_IF, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1dc-sched-if", revision: "2024-09-26" },
+    Module {
+        name: PREEMPTION_BRIDGE,
+        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-preemption-bridge",
+        revision: "2023-10-26",
+    },
     Module { name: PSFP, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp", revision: "2023-10-26" },
     Module {
         name: PSFP_BRIDGE,
@@ -144,6 +152,11 @@ const INTERFACE: &[Node] = &[
         Kind::Container(&[
             config("bridge-name", Kind::Text),
             config("traffic-class", Kind::Container(&[config("traffic-class-table", Kind::Container(CLASSES))])),
+            of(
+                PREEMPTION_BRIDGE,
+                "frame-preemption-parameters",
+                Kind::Container(&[config("frame-preemption-status-table", Kind::Container(PREEMPTION))]),
+            ),
             of(SCHED_BRIDGE, "gate-parameter-table", Kind::Container(TABLE)),
         ]),
     ),
@@ -160,6 +173,19 @@ const CLASSES: &[Node] = &[
     config("priority5", U8),
     config("priority6", U8),
     config("priority7", U8),
+];
+
+const STATUS: Kind = Kind::Name(&["express", "preemptable"]);
+
+const PREEMPTION: &[Node] = &[
+    config("priority0", STATUS),
+    config("priority1", STATUS),
+    config("priority2", STATUS),
+    config("priority3", STATUS),
+    config("priority4", STATUS),
+    config("priority5", STATUS),
+    config("priority6", STATUS),
+    config("priority7", STATUS),
 ];
 
 const FRACTION: Kind = Kind::Container(&[config("numerator", U32), config("denominator", U32)]);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::control_list::Times;
 use super::export_error::ExportError;
-use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, streams};
+use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, streams};
 use crate::model::{CLASSES, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
 use crate::schedule::{guard_ns, with_guards};
 use crate::wire;
@@ -31,6 +31,7 @@ pub fn export(switch: &Switch) -> Result<Exported, ExportError> {
     if switch.forwarding != crate::model::Forwarding::default() {
         notes.push("`learning`, `flood` and [[forward]] are of the bridge, which the document leaves out".into());
     }
+    preemption::note_station(switch, &mut notes);
     let ports = switch.ports.iter().map(|port| interface(switch, port, priorities, &mut notes));
     let interfaces: Vec<Value> = ports.collect::<Result<_, _>>()?;
     let mut document = Map::new();
@@ -78,6 +79,7 @@ fn interface(
                 classes.extend(class.iter().enumerate().map(|(n, class)| (format!("priority{n}"), json!(class))));
                 bridged.insert("traffic-class".into(), json!({ "traffic-class-table": classes }));
             }
+            preemption::export(switch, port, &mut bridged, notes);
             bridged.insert(format!("{SCHED_BRIDGE}:gate-parameter-table"), table);
             interface.insert(format!("{BRIDGE}:bridge-port"), Value::Object(bridged));
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::control_list::ControlList;
 use super::node::{Node, YangError};
 use super::streams::{self, ImportedStream};
-use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF};
+use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption};
 use crate::model::{Entry, Gates, Guard, STANDARD_CLASSES};
 
 /// The list of interfaces is bounded.
@@ -39,6 +39,8 @@ pub struct Interface {
     pub max_sdu: [Option<u32>; STANDARD_CLASSES],
     /// Which priority belongs to which class, where it says so.
     pub priorities: Option<Priorities>,
+    /// Whether the frames of each priority are preempted, where it says so.
+    pub preemptable: Option<[bool; 8]>,
 }
 
 /// Reads a document.
@@ -68,7 +70,10 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
         }
         interfaces.extend(interface(text, &item.keyed("name", text), &mut notes)?);
     }
-    let has_none = |interface: &Interface| interface.gates.is_none() && interface.max_sdu == [None; STANDARD_CLASSES];
+    let has_none = |interface: &Interface| {
+        let has_sizes = interface.max_sdu != [None; STANDARD_CLASSES];
+        interface.gates.is_none() && !has_sizes && interface.preemptable.is_none()
+    };
     if streams.is_none() && interfaces.iter().all(has_none) {
         return Err(list.error(format!(
             "no interface has gates that are enabled ({BRIDGE}:bridge-port/{SCHED_BRIDGE}:gate-parameter-table with gate-enabled true)"
@@ -87,6 +92,7 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
         return Ok(None);
     }
     let priorities = port.as_ref().map(priorities).transpose()?.flatten();
+    let preemptable = port.as_ref().map(preemption::import).transpose()?.flatten();
     let (gates, max_sdu) = match &table {
         Some(table) => (gates(table, notes)?, max_sdu(table)?),
         None => (None, [None; STANDARD_CLASSES]),
@@ -94,7 +100,7 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
     let (gates, indices) = gates.unzip();
     let (bridged, has_table) = (port.is_some(), table.is_some());
     let indices = indices.unwrap_or_default();
-    Ok(Some(Interface { name: name.into(), bridged, has_table, gates, indices, max_sdu, priorities }))
+    Ok(Some(Interface { name: name.into(), bridged, has_table, gates, indices, max_sdu, priorities, preemptable }))
 }
 
 fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {
@@ -152,7 +158,7 @@ fn operation(item: &Node, notes: &mut Vec<String>) -> Result<(), YangError> {
     match plain {
         "set-gate-states" => Ok(()),
         "set-and-hold-mac" | "set-and-release-mac" => {
-            notes.push(format!("{}: gates are set; frames are not preempted here", node.path()));
+            notes.push(format!("{}: gates are set; no frame is held here", node.path()));
             Ok(())
         }
         _ => Err(node.error(format!("\"{name}\" is no operation; \"{SCHED}:set-gate-states\" is"))),

@@ -2,7 +2,7 @@
 
 use super::import::{Imported, Interface};
 use super::priorities::Priorities;
-use super::{ALL_OPEN, place, streams};
+use super::{ALL_OPEN, place, preemption, streams};
 use crate::config;
 use crate::model::{Base, Class, Clock, Gates, Offload, Port, Role, STANDARD_CLASSES, Switch};
 
@@ -77,6 +77,10 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
     let mut switch = defaults.switch(name.into(), role, classes, ports);
     for (port, interface) in switch.ports.iter_mut().zip(&imported.interfaces) {
         bring(port, &switch.classes, interface, &mut imported.notes);
+        if let Some(preemptable) = &interface.preemptable {
+            preemption::merge(port, &switch.classes, preemptable, &mut imported.notes);
+            preemption::offload(port, &mut imported.notes);
+        }
     }
     if let Some(imported) = &imported.streams {
         streams::merge(&mut switch, imported);
@@ -99,7 +103,7 @@ fn named(interfaces: &[Interface]) -> u8 {
 /// else stays as it is, also ports of which the document says nothing, and streams if it has none.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
     let of_streams = imported.streams.iter().flatten().flat_map(place::ports);
-    let gated = imported.interfaces.iter().filter(|interface| interface.has_table);
+    let gated = imported.interfaces.iter().filter(|interface| interface.has_table || interface.preemptable.is_some());
     let mut named = gated.map(|interface| (&interface.name, place::interface(&interface.name))).chain(of_streams);
     if let Some((name, path)) = named.find(|(name, _)| switch.ports.iter().all(|port| port.name != **name)) {
         let ports = switch.ports.iter().map(|port| port.name.clone()).collect();
@@ -110,6 +114,12 @@ pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeEr
         bring(port, &switch.classes, interface, &mut imported.notes);
         if port.gates.as_ref().is_some_and(|gates| matches!(gates.base, Base::At(_))) {
             imported.notes.extend(other_clock(switch.clock, &interface.name));
+        }
+    }
+    for interface in &imported.interfaces {
+        let port = switch.ports.iter_mut().find(|port| port.name == interface.name);
+        if let (Some(port), Some(preemptable)) = (port, &interface.preemptable) {
+            preemption::merge(port, &switch.classes, preemptable, &mut imported.notes);
         }
     }
     if let Some(of_document) = &imported.streams {

@@ -13,6 +13,7 @@ mod import;
 mod merge;
 mod node;
 mod place;
+mod preemption;
 mod priorities;
 mod streams;
 #[cfg(test)]
@@ -36,6 +37,8 @@ pub(crate) const BRIDGE: &str = "ieee802-dot1q-bridge";
 pub(crate) const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
 /// Module that gives the interfaces of end stations their gates.
 pub(crate) const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
+/// Module that says which frames of a bridge's port are preempted.
+pub(crate) const PREEMPTION_BRIDGE: &str = "ieee802-dot1q-preemption-bridge";
 /// Module of the operations of a gate control list.
 pub(crate) const SCHED: &str = "ieee802-dot1q-sched";
 /// Module of the identity of a stream gate's operation.

@@ -154,7 +154,7 @@ fn a_station_s_gates_stand_at_the_interface() {
     let switch = new_switch("station", &mut imported);
     assert_eq!((switch.role, switch.classes.len()), (Role::Station, 8));
     assert!(config::read(&config::write(&switch)).is_ok(), "{}", config::write(&switch));
-    assert!(imported.notes.len() == 2 && imported.notes[0].contains("preempted"), "{:?}", imported.notes);
+    assert!(imported.notes.len() == 2 && imported.notes[0].contains("no frame is held"), "{:?}", imported.notes);
     let document = export(&switch).unwrap().document;
     let table = "/ietf-interfaces:interfaces/interface/0/ieee802-dot1dc-sched-if:gate-parameter-table/gate-enabled";
     assert_eq!(document.pointer(table), Some(&json!(true)));
@@ -341,6 +341,87 @@ fn what_the_document_cannot_say_is_refused_or_noted() {
     switch.clock = crate::model::Clock::Tai;
     gates(&mut switch, &|gates| (gates.guard, gates.cycle_ns) = (Guard::None, 5_000_000_001));
     assert!(matches!(export(&switch), Err(ExportError::Cycle { .. })));
+}
+
+const PREEMPTION: &str = "ieee802-dot1q-preemption-bridge:frame-preemption-parameters";
+
+/// The switch with these classes preemptible at its second port.
+fn preempting(preemptible: &[usize]) -> Switch {
+    let mut switch = new_switch("br0", &mut import(&document().to_string()).unwrap());
+    switch.ports[1].offload = Offload::Full;
+    switch.ports[1].preemption = Some(config::preemption_of(preemptible.to_vec()));
+    switch
+}
+
+#[test]
+fn preemption_goes_out_and_comes_back() {
+    let switch = preempting(&[1, 2]);
+    let exported = export(&switch).unwrap();
+    assert_eq!(exported.notes, [""; 0]);
+    let port = "/ietf-interfaces:interfaces/interface/1/ieee802-dot1q-bridge:bridge-port";
+    assert_eq!(
+        exported.document.pointer(&format!("{port}/{PREEMPTION}")),
+        Some(&json!({ "frame-preemption-status-table": {
+            "priority0": "express", "priority1": "express", "priority2": "preemptable", "priority3": "preemptable",
+            "priority4": "express", "priority5": "express", "priority6": "express", "priority7": "express",
+        } }))
+    );
+    let mut imported = import(&exported.document.to_string()).unwrap();
+    let new = new_switch("br0", &mut imported);
+    assert_eq!(new, switch);
+    assert_eq!(imported.notes, ["swp1: offload = \"full\" is written, which frame preemption beside gates needs"]);
+    assert!(config::read(&config::write(&new)).is_ok(), "{}", config::write(&new));
+
+    // What the document lacks stays, and what has no table does.
+    let mut own = switch.clone();
+    own.ports[1].preemption.as_mut().unwrap().verify = false;
+    let exported = export(&own).unwrap();
+    assert!(exported.notes[0].contains("of IEEE 802.3"), "{:?}", exported.notes);
+    let mut after = own.clone();
+    merge(&mut after, &mut import(&exported.document.to_string()).unwrap()).unwrap();
+    assert_eq!(after, own);
+    merge(&mut after, &mut import(&document().to_string()).unwrap()).unwrap();
+    assert_eq!(after, own);
+}
+
+#[test]
+fn preemption_of_what_is_no_class_is_noted() {
+    let table =
+        |value: Value| changed(&format!("{PORT}/{PREEMPTION}"), json!({ "frame-preemption-status-table": value }));
+    let read = |value: Value| {
+        let mut imported = import(&table(value)).unwrap();
+        let switch = new_switch("br0", &mut imported);
+        (switch.ports[1].preemption.clone().map(|preemption| preemption.preemptible), imported.notes)
+    };
+    assert_eq!(read(json!({})), (None, Vec::new()));
+    let (none, notes) = read(json!({ "priority0": "preemptable" }));
+    assert!(none.is_none() && notes[0].contains("the class is express"), "{notes:?}");
+    let all: serde_json::Map<String, Value> = (0..8).map(|n| (format!("priority{n}"), json!("preemptable"))).collect();
+    let (none, notes) = read(all.into());
+    assert!(none.is_none() && notes[0].contains("no frame preempts another"), "{notes:?}");
+    // It alone is enough of a document; by other rules than the tag's priority it cannot be said.
+    let mut alone: Value = serde_json::from_str(&table(json!({}))).unwrap();
+    alone.pointer_mut(PORT).unwrap().as_object_mut().unwrap().remove(&TABLE[1..]);
+    let mut other = preempting(&[1, 2]);
+    other.classes[1].rules[0].to_port = Some(7777);
+    let mut after = other.clone();
+    let mut imported = import(&alone.to_string()).unwrap();
+    merge(&mut after, &mut imported).unwrap();
+    assert_eq!((&after, imported.notes.len()), (&other, 1));
+    assert!(export(&other).unwrap().notes.iter().any(|note| note.contains("it is left out")));
+    other.role = Role::Station;
+    assert!(export(&other).unwrap().notes.iter().any(|note| note.contains("an end station's document says nothing")));
+    after.classes[1].rules[0].to_port = None;
+    merge(&mut after, &mut imported).unwrap();
+    assert_eq!(after.ports[1].preemption, None);
+
+    for (value, path, words) in [
+        (json!({ "priority9": "express" }), "frame-preemption-status-table", "`priority9` is not supported"),
+        (json!({ "priority3": "fast" }), "frame-preemption-status-table/priority3", "neither express nor preemptable"),
+    ] {
+        let error = import(&table(value)).unwrap_err();
+        assert!(error.path.ends_with(path) && error.what.contains(words), "{error}");
+    }
 }
 
 proptest! {
