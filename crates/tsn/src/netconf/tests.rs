@@ -93,6 +93,18 @@ fn what_is_written_as_xml_is_read_back() {
 }
 
 #[test]
+fn frame_preemption_is_read_back() {
+    let own = "rate = \"1Gbit\"\noffload = \"full\"\npreemption = { preemptible = [\"blue\"] }";
+    let text = SWITCH.replace("rate = \"1Gbit\"", own);
+    let data = crate::yang::export(&crate::config::read(&text).unwrap().switch).unwrap().document;
+    let xml = data_xml(&data);
+    assert!(xml.contains("<priority5>preemptable</priority5><priority6>express</priority6>"), "{xml}");
+    assert_eq!(edit(&Value::Null, &xml, Operation::Merge).unwrap(), data);
+    let error = edit(&Value::Null, &xml.replace(">express<", ">fast<"), Operation::Merge).unwrap_err();
+    assert!(error.message.contains("one of express, preemptable"), "{}", error.message);
+}
+
+#[test]
 fn values_of_a_leaf_list_come_and_go_one_by_one() {
     let data = export();
     let port = |operation: &str, name: &str| {
