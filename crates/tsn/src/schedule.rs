@@ -22,7 +22,7 @@ pub struct Schedule {
     slots: Vec<Slot>,
     /// Of slots that need it.
     windows: Vec<Windows>,
-    longest_ns: [u64; CLASSES],
+    longest_ns: Box<[u64; CLASSES]>,
 }
 
 /// A stretch of the cycle in which no gate moves. Long lists are looked up while frames wait: it is kept short, so that
@@ -94,7 +94,8 @@ impl Schedule {
             begin_ns = end_ns;
         }
         let cycle_ns = begin_ns.max(1);
-        let mut schedule = Self { base_ns, cycle_ns, slots, windows: Vec::new(), longest_ns: [NEVER; CLASSES] };
+        let longest_ns = Box::new([NEVER; CLASSES]);
+        let mut schedule = Self { base_ns, cycle_ns, slots, windows: Vec::new(), longest_ns };
         for slot in 0..schedule.slots.len() {
             let next = schedule.slots[(slot + 1) % schedule.slots.len()].open;
             schedule.slots[slot].opens = next & !schedule.slots[slot].open;
@@ -108,7 +109,7 @@ impl Schedule {
             }
         }
         // Whoever follows the list asks for it while frames wait.
-        schedule.longest_ns = std::array::from_fn(|queue| schedule.longest_window_ns(queue));
+        schedule.longest_ns = Box::new(std::array::from_fn(|queue| schedule.longest_window_ns(queue)));
         schedule
     }
 
@@ -229,7 +230,7 @@ impl Schedule {
 
     /// How long each gate is open at most, in ns: 0 for one that never opens, [`NEVER`] for one that never closes.
     pub fn longest_ns(&self) -> [u64; CLASSES] {
-        self.longest_ns
+        *self.longest_ns
     }
 }
 
