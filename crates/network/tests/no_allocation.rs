@@ -68,5 +68,5 @@ fn a_talker_of_many_streams_allocates_nothing() {
     assert!(departed > 19_000, "{departed}");
     let before = allocations();
     drop(std::hint::black_box(vec![1u8; 10]));
-    assert_eq!(allocations() - before, 1, "the counter counts");
+    assert_eq!(allocations() - before, 2, "the counter counts memory that is taken and given back");
 }
