@@ -18,7 +18,7 @@ const SHARE: f64 = 0.95;
 /// A fault is made anew until it made so many outliers: fewer would let one bear another's name half of the time.
 const ENOUGH: u64 = 20;
 /// And so often; a machine that others keep busy leaves it little room.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 20;
 
 /// Makes a fault until there are enough outliers of it, and holds their names against the promise.
 fn is_named(fault: Fault, mut measure: impl FnMut() -> (Series, Vec<Making>)) {
