@@ -9,7 +9,7 @@ use ontick_tsn::schedule::{NEVER, Schedule, View};
 pub struct Gates {
     oper: Option<Schedule>,
     admin: Option<Schedule>,
-    /// The one before, kept until somebody else can free its memory.
+    /// One that is needed no more, kept until somebody else can free its memory.
     spent: Option<Schedule>,
     /// In place of both, which go on behind it.
     forced: Option<GateOverride>,
@@ -41,9 +41,10 @@ impl Gates {
     /// Takes a new list, which is in force from its base time on (AdminControlList, IEEE 802.1Q clause 8.6.9.3);
     /// nothing opens all gates at once. Returns the lists that are not needed any more.
     pub fn change(&mut self, schedule: Option<Schedule>) -> [Option<Schedule>; 2] {
+        let spent = self.spent.take();
         let replaced = match (schedule, &self.oper) {
             (None, _) => {
-                self.admin = None;
+                self.spent = self.admin.take();
                 self.oper.take()
             }
             (Some(schedule), Some(_)) => self.admin.replace(schedule),
@@ -51,7 +52,7 @@ impl Gates {
         };
         self.set_longest();
         self.forget();
-        [self.spent.take(), replaced]
+        [spent, replaced]
     }
 
     /// Follows the lists of others until the base time of its own. Those others have what is needed no more.
@@ -210,6 +211,9 @@ mod tests {
         let spent = gates.change(None);
         assert_eq!(spent.map(|list| list.map(|list| list.base_ns())), [None, Some(10_300)]);
         assert_eq!((*gates.at(10_400), gates.has_list()), (View::OPEN, false));
+        // One that was never in force waits for the change after.
+        let spent = gates.change(None);
+        assert_eq!(spent.map(|list| list.map(|list| list.base_ns())), [Some(20_300), None]);
     }
 
     #[test]
