@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # set by test.sh and by the test
 # Sourced by the tests that search over kernel arguments by restarts of an emulated PC, after test.sh: the system on its disk,
 # the restarts to the end, and what is to be found there. A test names its QEMU options in `machine`.
+source lab/machine.sh
 PATH=$PATH:/usr/sbin:/sbin
 
 program=${ONTICK:-$top/target/release/ontick}
@@ -38,7 +39,7 @@ unpack_system() {
 
 # Starts the machine, and comes back when it restarts or switches itself off.
 boot() {
-  timeout --kill-after=5 240 qemu-system-x86_64 -M q35 -accel tcg,thread=single -cpu max -smp 2 -m 512M -no-reboot \
+  timeout --kill-after=5 240 qemu-system-x86_64 -M q35 -accel tcg,thread=single -cpu "$x86_processor" -smp 2 -m 512M -no-reboot \
     -nodefaults -display none -serial stdio "${machine[@]}" \
     -drive "file=$test_folder/image,format=raw,if=none,id=system" -device virtio-blk-pci,drive=system,addr=10 \
     </dev/null >"$test_folder/serial" 2>&1 || true
