@@ -12,7 +12,7 @@ mod time;
 
 pub use cpulist::CpuList;
 pub use error::UnitError;
-pub use rate::{parse_bit_rate, parse_frequency, show_bit_rate};
+pub use rate::{FASTEST_LINK, parse_bit_rate, parse_frequency, show_bit_rate};
 pub use size::mebibytes;
 pub use time::{exact, parse_duration, parse_interval, parse_time, show};
 

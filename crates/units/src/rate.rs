@@ -6,8 +6,8 @@ const FREQUENCIES: [(&str, f64); 3] = [("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)];
 
 /// Units of a link's rate.
 const BIT_RATES: [(&str, u64); 4] = [("Gbit", 1_000_000_000), ("Mbit", 1_000_000), ("kbit", 1_000), ("bit", 1)];
-/// Terabit Ethernet is far away.
-const FASTEST: u64 = 10_000_000_000_000;
+/// No link is faster, in bits per second: terabit Ethernet is far away.
+pub const FASTEST_LINK: u64 = 10_000_000_000_000;
 
 /// Reads a frequency above zero, in hertz: `50Hz`, `1.5kHz`, `1MHz`.
 ///
@@ -41,7 +41,7 @@ pub fn parse_bit_rate(text: &str) -> Result<u64, UnitError> {
     let (number, scale) = unit.ok_or_else(wrong)?;
     match decimal(number, scale).ok_or_else(wrong)? {
         0 => Err(UnitError(format!("\"{text}\": a rate is above zero"))),
-        bits if bits > FASTEST => Err(UnitError(format!("\"{text}\" is faster than any link"))),
+        bits if bits > FASTEST_LINK => Err(UnitError(format!("\"{text}\" is faster than any link"))),
         bits => Ok(bits),
     }
 }
@@ -103,7 +103,7 @@ mod tests {
             ("100Mbit", 100_000_000),
             ("2.5 Gbit", 2_500_000_000),
             ("0.000000001Gbit", 1),
-            ("10000Gbit", FASTEST),
+            ("10000Gbit", FASTEST_LINK),
         ] {
             assert_eq!(parse_bit_rate(text), Ok(bits), "{text}");
         }
@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bit_rate_reads_back(bits in 1..=FASTEST, tenths in 1u64..100_000) {
+        fn a_bit_rate_reads_back(bits in 1..=FASTEST_LINK, tenths in 1u64..100_000) {
             prop_assert_eq!(parse_bit_rate(&show_bit_rate(bits)), Ok(bits));
             prop_assert_eq!(parse_bit_rate(&show_bit_rate(tenths * 100_000_000)), Ok(tenths * 100_000_000));
         }

@@ -174,8 +174,17 @@ fn with_state(mut document: Value) -> Value {
 }
 
 /// Modules of ports' gates.
-pub(super) const OF_GATES: [&str; 4] =
-    ["ieee802-dot1q-sched", "ieee802-dot1q-sched-bridge", "iana-if-type", "ieee802-dot1q-preemption-bridge"];
+pub(super) const OF_GATES: [&str; 6] = [
+    "ieee802-dot1q-sched",
+    "ieee802-dot1q-sched-bridge",
+    "iana-if-type",
+    "ieee802-dot1q-preemption-bridge",
+    "ieee802-dot1q-cbsa-bridge",
+    "ieee802-dot1q-types",
+];
+/// Those of an end station.
+const OF_STATIONS: [&str; 4] =
+    ["ieee802-dot1q-sched", "ieee802-dot1dc-sched-if", "iana-if-type", "ieee802-dot1dc-cbsa-if"];
 /// Modules of streams beside them.
 pub(super) const OF_STREAMS: [&str; 4] =
     ["ieee802-dot1q-psfp", "ieee802-dot1q-psfp-bridge", "ieee802-dot1cb-stream-identification", "ieee802-dot1cb-frer"];
@@ -201,33 +210,44 @@ pub(super) fn yanglint(kind: &str, modules: &[&str]) -> Option<Command> {
 #[test]
 fn libyang_accepts_gates_that_are_exported() {
     let folder = tempfile::tempdir().unwrap();
-    let judge = |of_port: &str, document: &Value| {
+    let judge = |modules: &[&str], document: &Value| {
         let file = folder.path().join("gates.json");
         fs::write(&file, document.to_string()).unwrap();
-        Some(yanglint("data", &[OF_GATES[0], of_port, OF_GATES[2], OF_GATES[3]])?.arg(file).output().unwrap())
+        Some(yanglint("data", modules)?.arg(file).output().unwrap())
     };
     let station =
         CELL.replace("[[port]]\nname = \"left\"\n\n", "").replace("\"cell4\"\n", "\"cell4\"\nrole = \"station\"\n");
     let preempting = CELL
         .replace("[port.gates]", "offload = \"full\"\n\n[port.preemption]\npreemptible = [\"blue\"]\n\n[port.gates]");
-    for (text, of_port) in [
-        (CELL, "ieee802-dot1q-sched-bridge"),
-        (&station, "ieee802-dot1dc-sched-if"),
-        (&preempting, "ieee802-dot1q-sched-bridge"),
+    let shaped = |text: &str| text.replace("max-sdu", "idle-slope = { red = \"20Mbit\" }\nmax-sdu");
+    for (text, modules) in [
+        (CELL, &OF_GATES[..]),
+        (&station, &OF_STATIONS),
+        (&preempting, &OF_GATES),
+        (&shaped(CELL), &OF_GATES),
+        (&shaped(&station), &OF_STATIONS),
     ] {
         let path = folder.path().join("cell4.toml");
         fs::write(&path, text).unwrap();
         let exported = run(&["switch", "export", "--yang", path.to_str().unwrap()]);
         assert!(exported.status.success(), "{}", stderr(&exported));
         let mut document = with_state(serde_json::from_slice(&exported.stdout).unwrap());
-        let Some(accepted) = judge(of_port, &document) else { return };
+        let Some(accepted) = judge(modules, &document) else { return };
         assert!(accepted.status.success(), "{}{document:#}", said(&accepted));
         assert_eq!(document.to_string().contains("\"priority7\":\"express\""), text == preempting);
+        let right = document.to_string();
         // It would have refused what is wrong.
         let interfaces = document["ietf-interfaces:interfaces"]["interface"].as_array_mut().unwrap();
         let table = gate_table(interfaces.last_mut().unwrap()).unwrap();
         table["admin-control-list"]["gate-control-entry"][0]["time-interval-value"] = json!("800000");
-        assert!(!judge(of_port, &document).unwrap().status.success(), "a number in quotes");
+        assert!(!judge(modules, &document).unwrap().status.success(), "a number in quotes");
+        let is_shaped = text.contains("idle-slope");
+        assert_eq!(right.contains("\"admin-idle-slope\":\"20000000\""), is_shaped, "{right}");
+        for (own, wrong) in [("\"20000000\"", "20000000"), ("types:credit-based-shaper", "types:credit")] {
+            let changed = right.replace(own, wrong);
+            let accepted = judge(modules, &serde_json::from_str(&changed).unwrap()).unwrap();
+            assert_eq!(accepted.status.success(), changed == right, "{wrong}: {changed}");
+        }
     }
 }
 

@@ -317,7 +317,9 @@ fn libyang_accepts_what_get_config_answers() {
     let stream = "\n[[stream]]\nname = \"axis1\"\nto = \"02:00:00:00:01:0a\"\nvlan = 10\nmax-sdu = 100\nmeter = { rate = \
                   \"976kbit\", burst = 244 }\neliminate = {}\nreplicate = [\"port0\", \"port1\"]\n\n[[stream]]\nname = \"axis2\"\nto = \
                   \"02:00:00:00:01:0b\"\nreplicate = [\"port0\", \"port1\"]\n";
-    std::fs::write(bench.file(), std::fs::read_to_string(bench.file()).unwrap() + stream).unwrap();
+    let text = std::fs::read_to_string(bench.file()).unwrap() + stream;
+    let shaped = "name = \"port0\"\nidle-slope = { red = \"20Mbit\" }";
+    std::fs::write(bench.file(), text.replace("name = \"port0\"", shaped)).unwrap();
     let applied = bench.switch(&["apply", &bench.file()]);
     assert!(applied.status.success(), "{}", stderr(&applied));
     let mut talk = Talk::begin(&bench);
@@ -330,7 +332,13 @@ fn libyang_accepts_what_get_config_answers() {
     let accepted = judge.arg(&file).output().unwrap();
     assert!(accepted.status.success(), "{}{data}", stderr(&accepted));
     // It would have refused what is wrong.
-    for (right, wrong) in [("gate-states-value", "gate-state"), (">wildcard<", ">any<"), (">tagged<", ">yes<")] {
+    for (right, wrong) in [
+        ("gate-states-value", "gate-state"),
+        (">wildcard<", ">any<"),
+        (">tagged<", ">yes<"),
+        (">20000000<", ">20Mbit<"),
+        (":credit-based-shaper<", ":credit<"),
+    ] {
         assert!(data.contains(right), "{data}");
         std::fs::write(&file, data.replace(right, wrong)).unwrap();
         assert!(!judge.output().unwrap().status.success(), "{wrong}");

@@ -9,6 +9,7 @@ use super::{run, stderr, stdout};
 const INTERFACES: &str = "urn:ietf:params:xml:ns:yang:ietf-interfaces";
 const BRIDGE: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge";
 const SCHED: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge";
+const CBSA: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-cbsa-bridge";
 const PSFP: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge";
 const FRER: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer";
 const STREAMS: &str = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification";
@@ -355,6 +356,66 @@ fn a_wrong_value_of_several_paths_is_named_by_its_path() {
         "<edit-config><target><candidate/></target><config>{}</config></edit-config>",
         frer(5, 64, "vector", "")
     ));
+}
+
+/// What a manager says of a port's class red.
+fn slope(port: &str, bits: &str) -> String {
+    format!(
+        "<interfaces xmlns='{INTERFACES}'><interface><name>{port}</name><bridge-port xmlns='{BRIDGE}'><cbsa xmlns='{CBSA}'>\
+         <cbsa-parameter-table><traffic-class>1</traffic-class><admin-idle-slope>{bits}</admin-idle-slope>\
+         </cbsa-parameter-table></cbsa></bridge-port></interface></interfaces>"
+    )
+}
+
+#[test]
+fn idle_slopes_are_read_and_stay_as_they_are() {
+    let Some(bench) = bench() else { return };
+    let text = std::fs::read_to_string(bench.file()).unwrap();
+    let shaped = "name = \"port1\"\nidle-slope = { red = \"100Mbit\" }";
+    std::fs::write(bench.file(), text.replace("name = \"port1\"", shaped)).unwrap();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    let mut talk = Talk::begin(&bench);
+    let state = talk.answer("<get/>");
+    let entry = "<traffic-class>1</traffic-class><admin-idle-slope>100000000</admin-idle-slope>";
+    assert!(state.contains(&format!("{entry}<oper-idle-slope>100000000</oper-idle-slope>")), "{state}");
+    let before = talk.answer("<get-config><source><running/></source></get-config>");
+    assert!(before.contains(&format!("{entry}</cbsa-parameter-table>")), "{before}");
+
+    let port =
+        |name: &str| format!("/ietf-interfaces:interfaces/ietf-interfaces:interface[ietf-interfaces:name='{name}']");
+    let list = "/ieee802-dot1q-bridge:bridge-port/ieee802-dot1q-cbsa-bridge:cbsa/ieee802-dot1q-cbsa-bridge:cbsa-parameter-table";
+    refused(&mut talk, &slope("port1", "20Mbit")).is(
+        "invalid-value",
+        &format!(
+            "{}{list}[ieee802-dot1q-cbsa-bridge:traffic-class='1']/ieee802-dot1q-cbsa-bridge:admin-idle-slope",
+            port("port1")
+        ),
+        "interface port1, cbsa-parameter-table 1, admin-idle-slope: \"20Mbit\" is not a whole number of 64 bits",
+    );
+    for name in ["port0", "port1"] {
+        refused(&mut talk, &slope(name, "30000000")).is(
+            "operation-not-supported",
+            &port(name),
+            &format!("interface {name}: only the gates of a port can be changed while the switch is set up"),
+        );
+    }
+    // What its gate leaves too little time for.
+    refused(&mut talk, &gates(&entries(950_000, 50_000))).is(
+        "invalid-value",
+        &format!("{}{list}", port("port1")),
+        "interface port1, cbsa-parameter-table: `red` (traffic class 1) is open for 50us of 1ms, where an idle slope of 100Mbit \
+         needs, with those of higher classes, 2Gbit of a link with 1Gbit: lower it or lengthen the entries",
+    );
+    // What was refused has changed nothing, and gates change beside the slopes.
+    assert_eq!(talk.answer("<get-config><source><candidate/></source></get-config>"), before);
+    talk.ask(&format!(
+        "<edit-config><target><candidate/></target><config>{}</config></edit-config>",
+        gates(&entries(700_000, 300_000))
+    ));
+    talk.ask("<commit/>");
+    let configuration = bench.status()["report"]["configuration"].to_string();
+    assert!(configuration.contains("700us") && configuration.contains("100Mbit"), "{configuration}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ mod streams;
 use std::borrow::Cow;
 
 use crate::yang::{
-    BRIDGE, FRER, INTERFACES, PREEMPTION_BRIDGE, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE, SCHED_IF,
-    STREAM_IDENTIFICATION,
+    BRIDGE, CBSA_BRIDGE, CBSA_IF, FRER, INTERFACES, PREEMPTION_BRIDGE, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE,
+    SCHED_IF, STREAM_IDENTIFICATION, TYPES,
 };
 
 /// A YANG module.
@@ -22,10 +22,11 @@ pub struct Module {
 }
 
 /// All that occur.
-pub const MODULES: [Module; 11] = [
+pub const MODULES: [Module; 14] = [
     Module { name: INTERFACES, namespace: "urn:ietf:params:xml:ns:yang:ietf-interfaces", revision: "2018-02-20" },
     Module { name: "iana-if-type", namespace: "urn:ietf:params:xml:ns:yang:iana-if-type", revision: "2014-05-08" },
     Module { name: BRIDGE, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge", revision: "2023-10-26" },
+    Module { name: TYPES, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-types", revision: "2023-10-26" },
     Module { name: SCHED, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched", revision: "2023-10-22" },
     Module {
         name: SCHED_BRIDGE,
@@ -38,6 +39,12 @@ pub const MODULES: [Module; 11] = [
         namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-preemption-bridge",
         revision: "2023-10-26",
     },
+    Module {
+        name: CBSA_BRIDGE,
+        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-cbsa-bridge",
+        revision: "2024-08-07",
+    },
+    Module { name: CBSA_IF, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1dc-cbsa-if", revision: "2024-09-26" },
     Module { name: PSFP, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp", revision: "2023-10-26" },
     Module {
         name: PSFP_BRIDGE,
@@ -152,14 +159,23 @@ const INTERFACE: &[Node] = &[
         Kind::Container(&[
             config("bridge-name", Kind::Text),
             config("traffic-class", Kind::Container(&[config("traffic-class-table", Kind::Container(CLASSES))])),
+            config(
+                "transmission-selection-algorithm-table",
+                Kind::Container(&[config(
+                    "transmission-selection-algorithm-map",
+                    Kind::List { keys: &["traffic-class"], nodes: ALGORITHM },
+                )]),
+            ),
             of(
                 PREEMPTION_BRIDGE,
                 "frame-preemption-parameters",
                 Kind::Container(&[config("frame-preemption-status-table", Kind::Container(PREEMPTION))]),
             ),
+            of(CBSA_BRIDGE, "cbsa", Kind::Container(CBSA)),
             of(SCHED_BRIDGE, "gate-parameter-table", Kind::Container(TABLE)),
         ]),
     ),
+    of(CBSA_IF, "cbsa", Kind::Container(CBSA)),
     of(SCHED_IF, "gate-parameter-table", Kind::Container(TABLE)),
 ];
 
@@ -174,6 +190,20 @@ const CLASSES: &[Node] = &[
     config("priority6", U8),
     config("priority7", U8),
 ];
+
+const ALGORITHM: &[Node] = &[config("traffic-class", U8), config("transmission-selection-algorithm", Kind::Identity)];
+
+const CBSA: &[Node] = &[config(
+    "cbsa-parameter-table",
+    Kind::List {
+        keys: &["traffic-class"],
+        nodes: &[
+            config("traffic-class", U8),
+            config("admin-idle-slope", Kind::LongNumber),
+            state("oper-idle-slope", Kind::LongNumber),
+        ],
+    },
+)];
 
 const STATUS: Kind = Kind::Name(&["express", "preemptable"]);
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::control_list::Times;
 use super::export_error::ExportError;
-use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, streams};
+use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, shaper, streams};
 use crate::model::{CLASSES, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
 use crate::schedule::{guard_ns, with_guards};
 use crate::wire;
@@ -69,7 +69,10 @@ fn interface(
     interface.insert("name".into(), json!(port.name));
     interface.insert("type".into(), json!("iana-if-type:ethernetCsmacd"));
     match switch.role {
-        Role::Station => drop(interface.insert(format!("{SCHED_IF}:gate-parameter-table"), table)),
+        Role::Station => {
+            shaper::export_station(switch, port, &mut interface);
+            interface.insert(format!("{SCHED_IF}:gate-parameter-table"), table);
+        }
         Role::Bridge => {
             let mut bridged = Map::new();
             bridged.insert("bridge-name".into(), json!(switch.name));
@@ -80,6 +83,7 @@ fn interface(
                 bridged.insert("traffic-class".into(), json!({ "traffic-class-table": classes }));
             }
             preemption::export(switch, port, &mut bridged, notes);
+            shaper::export_bridged(switch, port, &mut bridged);
             bridged.insert(format!("{SCHED_BRIDGE}:gate-parameter-table"), table);
             interface.insert(format!("{BRIDGE}:bridge-port"), Value::Object(bridged));
         }

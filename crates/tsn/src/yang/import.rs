@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::control_list::ControlList;
 use super::node::{Node, YangError};
 use super::streams::{self, ImportedStream};
-use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption};
+use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, shaper};
 use crate::model::{Entry, Gates, Guard, STANDARD_CLASSES};
 
 /// The list of interfaces is bounded.
@@ -41,6 +41,8 @@ pub struct Interface {
     pub priorities: Option<Priorities>,
     /// Whether the frames of each priority are preempted, where it says so.
     pub preemptable: Option<[bool; 8]>,
+    /// Idle slope of each traffic class that is shaped, in bits per second, where it says so.
+    pub idle_slopes: Option<[Option<u64>; STANDARD_CLASSES]>,
 }
 
 /// Reads a document.
@@ -72,7 +74,8 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
     }
     let has_none = |interface: &Interface| {
         let has_sizes = interface.max_sdu != [None; STANDARD_CLASSES];
-        interface.gates.is_none() && !has_sizes && interface.preemptable.is_none()
+        let has_others = interface.preemptable.is_some() || interface.idle_slopes.is_some();
+        interface.gates.is_none() && !has_sizes && !has_others
     };
     if streams.is_none() && interfaces.iter().all(has_none) {
         return Err(list.error(format!(
@@ -88,7 +91,8 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
         Some(port) => port.member(SCHED_BRIDGE, "gate-parameter-table")?,
         None => node.member(SCHED_IF, "gate-parameter-table")?,
     };
-    if port.is_none() && table.is_none() {
+    let idle_slopes = shaper::import(node, port.as_ref(), notes)?;
+    if port.is_none() && table.is_none() && idle_slopes.is_none() {
         return Ok(None);
     }
     let priorities = port.as_ref().map(priorities).transpose()?.flatten();
@@ -98,9 +102,17 @@ fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<
         None => (None, [None; STANDARD_CLASSES]),
     };
     let (gates, indices) = gates.unzip();
-    let (bridged, has_table) = (port.is_some(), table.is_some());
-    let indices = indices.unwrap_or_default();
-    Ok(Some(Interface { name: name.into(), bridged, has_table, gates, indices, max_sdu, priorities, preemptable }))
+    Ok(Some(Interface {
+        name: name.into(),
+        bridged: port.is_some(),
+        has_table: table.is_some(),
+        gates,
+        indices: indices.unwrap_or_default(),
+        max_sdu,
+        priorities,
+        preemptable,
+        idle_slopes,
+    }))
 }
 
 fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {

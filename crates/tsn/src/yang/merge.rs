@@ -1,8 +1,9 @@
 //! Makes a switch of imported gates and streams, or brings them into one.
 
 use super::import::{Imported, Interface};
+use super::node::predicate;
 use super::priorities::Priorities;
-use super::{ALL_OPEN, place, preemption, streams};
+use super::{ALL_OPEN, place, preemption, shaper, streams};
 use crate::config;
 use crate::model::{Base, Class, Clock, Gates, Offload, Port, Role, STANDARD_CLASSES, Switch};
 
@@ -20,13 +21,23 @@ pub enum MergeError {
         /// What there is.
         ports: Vec<String>,
     },
+    /// No class of the switch has this number.
+    #[error("the switch has no traffic class {class}; it has {}", classes.join(", "))]
+    NoClass {
+        /// Which is to be shaped.
+        class: u8,
+        /// Where the document names it.
+        path: String,
+        /// What there is.
+        classes: Vec<String>,
+    },
 }
 
 impl MergeError {
     /// Where the document is wrong.
     pub fn path(&self) -> &str {
         match self {
-            Self::NoPort { path, .. } => path,
+            Self::NoPort { path, .. } | Self::NoClass { path, .. } => path,
         }
     }
 }
@@ -81,6 +92,15 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
             preemption::merge(port, &switch.classes, preemptable, &mut imported.notes);
             preemption::offload(port, &mut imported.notes);
         }
+        if let Some(slopes) = &interface.idle_slopes {
+            shaper::merge(port, &switch.classes, slopes);
+            if let Some(class) = shaper::unknown(slopes, &switch.classes) {
+                let name = &interface.name;
+                imported
+                    .notes
+                    .push(format!("{name}: no priority belongs to traffic class {class}, which is not shaped"));
+            }
+        }
     }
     if let Some(imported) = &imported.streams {
         streams::merge(&mut switch, imported);
@@ -92,22 +112,37 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
 fn named(interfaces: &[Interface]) -> u8 {
     let entries = interfaces.iter().filter_map(|interface| interface.gates.as_ref()).flat_map(|gates| &gates.entries);
     let gates = entries.filter(|entry| entry.open != ALL_OPEN).fold(0, |named, entry| named | entry.open);
-    let sized = interfaces.iter().filter_map(|interface| interface.max_sdu.iter().rposition(Option::is_some)).max();
-    match (gates, sized.map_or(0, |class| class as u8 + 1)) {
+    let sized = interfaces.iter().filter_map(|interface| interface.max_sdu.iter().rposition(Option::is_some));
+    let slopes = interfaces.iter().filter_map(|interface| interface.idle_slopes.as_ref());
+    let shaped = slopes.filter_map(|slopes| slopes.iter().rposition(Option::is_some));
+    match (gates, sized.chain(shaped).max().map_or(0, |class| class as u8 + 1)) {
         (0, 0) => STANDARD_CLASSES as u8,
         (gates, sized) => sized.max((u16::BITS - gates.leading_zeros()) as u8),
     }
 }
 
-/// Brings gates and frame sizes into the ports of the same names, and the streams in place of those that are there; all
+/// Brings gates, frame sizes, frame preemption and idle slopes into the ports of the same names, and the streams in place of those that are there; all
 /// else stays as it is, also ports of which the document says nothing, and streams if it has none.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
     let of_streams = imported.streams.iter().flatten().flat_map(place::ports);
-    let gated = imported.interfaces.iter().filter(|interface| interface.has_table || interface.preemptable.is_some());
-    let mut named = gated.map(|interface| (&interface.name, place::interface(&interface.name))).chain(of_streams);
+    let said = imported
+        .interfaces
+        .iter()
+        .filter(|interface| interface.has_table || interface.preemptable.is_some() || interface.idle_slopes.is_some());
+    let mut named = said.map(|interface| (&interface.name, place::interface(&interface.name))).chain(of_streams);
     if let Some((name, path)) = named.find(|(name, _)| switch.ports.iter().all(|port| port.name != **name)) {
         let ports = switch.ports.iter().map(|port| port.name.clone()).collect();
         return Err(MergeError::NoPort { name: name.clone(), path, ports });
+    }
+    for interface in &imported.interfaces {
+        let slopes = interface.idle_slopes.as_ref();
+        if let Some(class) = slopes.and_then(|slopes| shaper::unknown(slopes, &switch.classes)) {
+            let path = place::slopes(interface) + &predicate("traffic-class", &class.to_string());
+            let mut queues: Vec<u8> = switch.classes.iter().map(|class| class.queue).collect();
+            queues.sort_unstable();
+            let classes = queues.iter().map(u8::to_string).collect();
+            return Err(MergeError::NoClass { class, path, classes });
+        }
     }
     for interface in imported.interfaces.iter().filter(|interface| interface.has_table) {
         let Some(port) = switch.ports.iter_mut().find(|port| port.name == interface.name) else { continue };
@@ -120,6 +155,10 @@ pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeEr
         let port = switch.ports.iter_mut().find(|port| port.name == interface.name);
         if let (Some(port), Some(preemptable)) = (port, &interface.preemptable) {
             preemption::merge(port, &switch.classes, preemptable, &mut imported.notes);
+        }
+        let port = switch.ports.iter_mut().find(|port| port.name == interface.name);
+        if let (Some(port), Some(slopes)) = (port, &interface.idle_slopes) {
+            shaper::merge(port, &switch.classes, slopes);
         }
     }
     if let Some(of_document) = &imported.streams {
@@ -142,7 +181,10 @@ fn other_clock(clock: Clock, gates_of: &str) -> Option<String> {
 fn bring(port: &mut Port, classes: &[Class], interface: &Interface, notes: &mut Vec<String>) {
     port.gates = interface.gates.as_ref().map(|gates| known(gates, classes, &interface.name, notes));
     for (class, size) in classes.iter().zip(&mut port.max_sdu) {
-        *size = interface.max_sdu[usize::from(class.queue)];
+        // The document has no class beyond the eighth.
+        if let Some(of_document) = interface.max_sdu.get(usize::from(class.queue)) {
+            *size = *of_document;
+        }
     }
 }
 

@@ -15,6 +15,9 @@ mod node;
 mod place;
 mod preemption;
 mod priorities;
+mod shaper;
+#[cfg(test)]
+mod shaper_test;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -39,6 +42,12 @@ pub(crate) const SCHED_BRIDGE: &str = "ieee802-dot1q-sched-bridge";
 pub(crate) const SCHED_IF: &str = "ieee802-dot1dc-sched-if";
 /// Module that says which frames of a bridge's port are preempted.
 pub(crate) const PREEMPTION_BRIDGE: &str = "ieee802-dot1q-preemption-bridge";
+/// Module that gives bridge ports their credit-based shaper.
+pub(crate) const CBSA_BRIDGE: &str = "ieee802-dot1q-cbsa-bridge";
+/// Module that gives the interfaces of end stations theirs.
+pub(crate) const CBSA_IF: &str = "ieee802-dot1dc-cbsa-if";
+/// Module of transmission selection algorithms.
+pub(crate) const TYPES: &str = "ieee802-dot1q-types";
 /// Module of the operations of a gate control list.
 pub(crate) const SCHED: &str = "ieee802-dot1q-sched";
 /// Module of the identity of a stream gate's operation.
@@ -49,6 +58,8 @@ pub(crate) const PSFP_BRIDGE: &str = "ieee802-dot1q-psfp-bridge";
 pub(crate) const STREAM_IDENTIFICATION: &str = "ieee802-dot1cb-stream-identification";
 /// Module of the functions of streams that take several paths.
 pub(crate) const FRER: &str = "ieee802-dot1cb-frer";
+/// The list of the credit-based shaper.
+const CBSA_TABLE: &str = "cbsa-parameter-table";
 const SECOND_NS: u64 = 1_000_000_000;
 /// All gates of the standard.
 const ALL_OPEN: u16 = (1 << crate::model::STANDARD_CLASSES) - 1;

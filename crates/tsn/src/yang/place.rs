@@ -3,7 +3,7 @@
 use super::import::{Imported, Interface};
 use super::node::predicate;
 use super::streams::{ImportedStream, unsaid};
-use super::{BRIDGE, INTERFACES, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION};
+use super::{BRIDGE, CBSA_BRIDGE, CBSA_IF, CBSA_TABLE, INTERFACES, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION};
 use crate::config::{Part, Section};
 use crate::model::Switch;
 
@@ -16,6 +16,15 @@ pub fn place(part: &Part, switch: &Switch, imported: &Imported) -> String {
             [one] => format!("{}/admin-control-list", table(one)),
             _ => format!("/{INTERFACES}:interfaces"),
         },
+        Section::Port(port) if key == Some("idle-slope") => {
+            let name = &switch.ports[port].name;
+            match imported.interfaces.iter().find(|interface| interface.name == *name) {
+                Some(interface) if interface.idle_slopes.is_some() => slopes(interface),
+                // Those of the switch, which its new gates do not fit.
+                Some(interface) => table(interface),
+                None => interface(name),
+            }
+        }
         Section::Port(port) | Section::Preemption(port) => interface(&switch.ports[port].name),
         Section::Gates(port) => {
             let name = &switch.ports[port].name;
@@ -49,6 +58,15 @@ pub(super) fn ports(stream: &ImportedStream) -> impl Iterator<Item = (&String, S
     let path = |of: &str, port: &str| format!("{}/out-facing/{of}{}", stream.paths.identity, predicate(".", port));
     let ingress = stream.ingress.iter().map(move |port| (port, path("input-port", port)));
     ingress.chain(stream.replicate.iter().flatten().map(move |port| (port, path("output-port", port))))
+}
+
+/// The idle slopes of an interface.
+pub(super) fn slopes(of: &Interface) -> String {
+    let interface = interface(&of.name);
+    match of.bridged {
+        true => format!("{interface}/{BRIDGE}:bridge-port/{CBSA_BRIDGE}:cbsa/{CBSA_TABLE}"),
+        false => format!("{interface}/{CBSA_IF}:cbsa/{CBSA_TABLE}"),
+    }
 }
 
 /// The gate parameters of an interface.

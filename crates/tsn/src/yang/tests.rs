@@ -454,6 +454,14 @@ proptest! {
 }
 
 #[test]
+fn a_class_beyond_the_eighth_keeps_its_frame_size() {
+    let mut switch = new_switch("br0", &mut import(&document().to_string()).unwrap());
+    (switch.classes[0].queue, switch.ports[1].max_sdu[0]) = (15, Some(100));
+    merge(&mut switch, &mut import(&document().to_string()).unwrap()).unwrap();
+    assert_eq!(switch.ports[1].max_sdu, [Some(100), Some(300), None]);
+}
+
+#[test]
 fn a_class_beyond_the_eighth_is_refused_by_name() {
     let mut switch = new_switch("br0", &mut import(&document().to_string()).unwrap());
     switch.classes[0].queue = 8;

@@ -13,8 +13,8 @@ use crate::terminal;
 
 /// Make a switch from the gate parameters and streams of a network manager (YANG of IEEE 802.1Qcw in JSON).
 ///
-/// Classes are called tc0 to tc7 by their number. In an existing file, gates and frame sizes are replaced port by port,
-/// the streams by those of the document, and everything else stays.
+/// Classes are called tc0 to tc7 by their number. In an existing file, gates, frame sizes and idle slopes are replaced
+/// port by port, the streams by those of the document, and everything else stays.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick switch import gates.json > cell4.toml\n  ontick switch import gates.json --into cell4.toml --to new.toml"
@@ -41,19 +41,23 @@ impl Import {
         let switch = match &self.into {
             Some(into) => {
                 let mut switch = file::read(into)?;
-                yang::merge(&mut switch, &mut imported)
-                    .map_err(|error| Failure::new(format!("{document} does not fit {}: {error}", into.display())))?;
+                yang::merge(&mut switch, &mut imported).map_err(|error| {
+                    Failure::new(format!("{document} does not fit {}: {}: {error}", into.display(), error.path()))
+                })?;
                 switch
             }
             None => yang::new_switch(&self.name, &mut imported),
         };
         imported.notes.iter().for_each(|note| file::note(note));
-        let text = config::write(&switch);
         // What a file must not say, a document may.
-        let said = |errors: config::Errors| {
-            Failure::new(format!("what {document} says makes no switch:\n{}\n\n{text}", errors.in_file("line")))
-        };
-        let parsed = config::read_at(&text, ClockId::Realtime.now_ns()).map_err(said)?;
+        let now_ns = ClockId::Realtime.now_ns();
+        config::check_at(&switch, now_ns).map_err(|fault| {
+            let (path, others) = (yang::place(&fault.part, &switch, &imported), fault.others);
+            let more = if others > 0 { format!(" ({others} more of its values cannot be so)") } else { String::new() };
+            Failure::new(format!("{document} makes no switch: {path}: {fault}{more}"))
+        })?;
+        let text = config::write(&switch);
+        let parsed = config::read_at(&text, now_ns).map_err(Failure::new)?;
         file::warn(&parsed.warnings, "line");
         match &self.to {
             Some(path) => store::write_whole(path, text.as_bytes())?,

@@ -49,6 +49,10 @@ pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
         let state = states.iter().find(|(name, _)| interface["name"] == **name).map(|(_, state)| state);
         let Some(state) = state else { continue };
         interface["oper-status"] = json!(state.status);
+        for entry in idle_slopes(interface) {
+            // Without a stream reservation protocol both are equal (IEEE 802.1Q-2022 clause 34.3).
+            entry["oper-idle-slope"] = entry["admin-idle-slope"].clone();
+        }
         if let Some(table) = gate_table(interface) {
             table.extend(state.gates.clone());
         }
@@ -75,6 +79,14 @@ pub fn gate_table(interface: &mut Value) -> Option<&mut Map<String, Value>> {
     ];
     let found = places.into_iter().find(|place| interface.pointer(place).is_some())?;
     interface.pointer_mut(found)?.as_object_mut()
+}
+
+/// The classes of an interface that are shaped.
+fn idle_slopes(interface: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let places = ["/ieee802-dot1q-bridge:bridge-port/ieee802-dot1q-cbsa-bridge:cbsa", "/ieee802-dot1dc-cbsa-if:cbsa"];
+    let found = places.into_iter().find(|place| interface.pointer(place).is_some());
+    let cbsa = found.and_then(|place| interface.pointer_mut(place));
+    cbsa.and_then(|cbsa| cbsa["cbsa-parameter-table"].as_array_mut()).into_iter().flatten()
 }
 
 struct PortState {
