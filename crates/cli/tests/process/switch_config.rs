@@ -175,6 +175,41 @@ fn a_manager_s_gates_come_in() {
 }
 
 #[test]
+fn idle_slopes_that_make_no_switch_are_named_by_their_path() {
+    let (folder, path) = cell(str::to_owned);
+    let (document, to) = (folder.path().join("slopes.json"), folder.path().join("new.toml"));
+    let import = |class: u8, slope: &str| {
+        let text = serde_json::json!({ "ietf-interfaces:interfaces": { "interface": [{
+            "name": "right",
+            "ieee802-dot1q-bridge:bridge-port": { "ieee802-dot1q-cbsa-bridge:cbsa": { "cbsa-parameter-table": [
+                { "traffic-class": class, "admin-idle-slope": slope },
+            ] } },
+        }] } });
+        fs::write(&document, text.to_string()).unwrap();
+        let (document, path) = (document.to_str().unwrap(), path.to_str().unwrap());
+        run(&["switch", "import", document, "--into", path, "--to", to.to_str().unwrap()])
+    };
+    let list = "/ietf-interfaces:interfaces/interface[name='right']/ieee802-dot1q-bridge:bridge-port\
+                /ieee802-dot1q-cbsa-bridge:cbsa/cbsa-parameter-table";
+    for (class, slope, said) in [
+        (1, "2000000000", format!("{list}: the idle slopes sum up to 2Gbit, and the link has 1Gbit: lower them")),
+        (7, "20000000", format!("{list}[traffic-class='7']: the switch has no traffic class 7; it has 0, 1")),
+        (1, "20M", format!("{list}[traffic-class='1']/admin-idle-slope: is not a whole number from 0 to")),
+    ] {
+        let refused = import(class, slope);
+        assert_eq!(refused.status.code(), Some(2));
+        // It is wrapped at the end of a line.
+        let sentence = stderr(&refused).replace("\n  ", " ");
+        assert!(sentence.contains(&said), "expected {said}\n{sentence}");
+        assert!(!to.exists());
+    }
+    let merged = import(1, "20000000");
+    assert!(merged.status.success(), "{}", stderr(&merged));
+    let text = fs::read_to_string(&to).unwrap();
+    assert!(text.contains("idle-slope = { red = \"20Mbit\" }") && text.contains("udp-port = 7777"), "{text}");
+}
+
+#[test]
 fn the_schema_is_printed() {
     let schema: Value = serde_json::from_slice(&run(&["schema", "switch"]).stdout).unwrap();
     assert_eq!(schema["required"], serde_json::json!(["switch", "class", "port"]));
