@@ -185,7 +185,7 @@ fn ncclient_manages_a_switch() {
     let server = bench.command(&["netconf", "--startup", &startup.display().to_string()]);
     let mut client = Command::new(python);
     client
-        .args([CLIENT, "socket"])
+        .args(["-B", CLIENT, "socket"])
         .arg(bench.folder.path().join("socket"))
         .arg(server.get_program())
         .args(server.get_args());
@@ -246,7 +246,7 @@ fn ncclient_manages_a_switch_over_ssh() {
     let Some(fleet) = Fleet::start(&["cell4"]) else { return };
     set_up(&fleet, "cell4");
     let mut client = fleet.beside(&python);
-    client.args([CLIENT, "ssh", "10.77.0.2"]).args([fleet.path("key"), fleet.path("known_hosts")]);
+    client.args(["-B", CLIENT, "ssh", "10.77.0.2"]).args([fleet.path("key"), fleet.path("known_hosts")]);
     client_is_served(client);
     let revert = || {
         let reverted = fleet.on("cell4", "ontick switch revert cell 2>&1; ls -A /run/ontick/switch/cell 2>&1");
@@ -310,9 +310,11 @@ fn startup_is_written_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn libyang_accepts_what_get_config_answers() {
+fn libyang_accepts_what_is_answered() {
     let modules: Vec<&str> = OF_GATES.into_iter().chain(OF_STREAMS).collect();
-    let Some(mut judge) = yanglint("getconfig", &modules) else { return };
+    let (Some(of_config), Some(of_state)) = (yanglint("getconfig", &modules), yanglint("get", &modules)) else {
+        return;
+    };
     let Some(bench) = bench() else { return };
     let stream = "\n[[stream]]\nname = \"axis1\"\nto = \"02:00:00:00:01:0a\"\nvlan = 10\nmax-sdu = 100\nmeter = { rate = \
                   \"976kbit\", burst = 244 }\neliminate = {}\nreplicate = [\"port0\", \"port1\"]\n\n[[stream]]\nname = \"axis2\"\nto = \
@@ -323,26 +325,35 @@ fn libyang_accepts_what_get_config_answers() {
     let applied = bench.switch(&["apply", &bench.file()]);
     assert!(applied.status.success(), "{}", stderr(&applied));
     let mut talk = Talk::begin(&bench);
-    talk.say(&(rpc("<get-config><source><running/></source></get-config>") + "]]>]]>"));
-    let reply = talk.hear();
-    let (_, data) = reply.split_once("<data>").unwrap();
-    let (data, _) = data.split_once("</data>").unwrap();
     let file = bench.folder.path().join("data.xml");
-    std::fs::write(&file, data).unwrap();
-    let accepted = judge.arg(&file).output().unwrap();
-    assert!(accepted.status.success(), "{}{data}", stderr(&accepted));
-    // It would have refused what is wrong.
-    for (right, wrong) in [
-        ("gate-states-value", "gate-state"),
-        (">wildcard<", ">any<"),
-        (">tagged<", ">yes<"),
-        (">20000000<", ">20Mbit<"),
-        (":credit-based-shaper<", ":credit<"),
-    ] {
-        assert!(data.contains(right), "{data}");
-        std::fs::write(&file, data.replace(right, wrong)).unwrap();
-        assert!(!judge.output().unwrap().status.success(), "{wrong}");
-    }
+    let mut judged = |mut judge: Command, asked: &str, mistakes: &[[&str; 2]]| {
+        let reply = talk.answer(asked);
+        let (_, data) = reply.split_once("<data>").unwrap();
+        let (data, _) = data.split_once("</data>").unwrap();
+        std::fs::write(&file, data).unwrap();
+        let accepted = judge.arg(&file).output().unwrap();
+        assert!(accepted.status.success(), "{}{data}", stderr(&accepted));
+        // It would have refused what is wrong.
+        for [right, wrong] in mistakes {
+            assert!(data.contains(right), "{data}");
+            std::fs::write(&file, data.replace(right, wrong)).unwrap();
+            assert!(!judge.output().unwrap().status.success(), "{wrong}");
+        }
+    };
+    judged(
+        of_config,
+        "<get-config><source><running/></source></get-config>",
+        &[
+            ["gate-states-value", "gate-state"],
+            [">wildcard<", ">any<"],
+            [">tagged<", ">yes<"],
+            [">20000000<", ">20Mbit<"],
+            [":credit-based-shaper<", ":credit<"],
+        ],
+    );
+    let mistakes =
+        [["rx-passed-pkts", "rx-pass-pkts"], ["<discontinuity-time>", "<discontinuity-time>at "], [">up<", ">on<"]];
+    judged(of_state, "<get/>", &mistakes);
 }
 
 #[test]

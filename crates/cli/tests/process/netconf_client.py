@@ -4,49 +4,19 @@ Usage: netconf_client.py ssh HOST KEY KNOWN_HOSTS
        netconf_client.py socket PATH COMMAND...
 """
 
-import socket
-import subprocess
 import sys
-import threading
 import time
 
 from lxml import etree
-from ncclient import manager
 from ncclient.operations import RPCError
+from netconf_session import FRER, IF, sessions
+
+session = sessions(*sys.argv[1:])
 
 
-def over_ssh(host, key, known_hosts):
-    with open(known_hosts, encoding="ascii") as file:
-        host_key = next(line.split()[2] for line in file if line.startswith(f"{host} "))
-    return lambda: manager.connect_ssh(
-        host=host, port=22, username="root", key_filename=key, hostkey_b64=host_key, look_for_keys=False, allow_agent=False
-    )
-
-
-def on_socket(path, *command):
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
-    listener.listen()
-
-    def serve():
-        while True:
-            connection, _ = listener.accept()
-            server = subprocess.Popen(command, stdin=connection, stdout=connection)
-            connection.close()
-            threading.Thread(target=server.wait, daemon=True).start()
-
-    threading.Thread(target=serve, daemon=True).start()
-    return lambda: manager.connect_uds(path=path)
-
-
-session = {"ssh": over_ssh, "socket": on_socket}[sys.argv[1]](*sys.argv[2:])
-
-
-IF = "urn:ietf:params:xml:ns:yang:ietf-interfaces"
 BRIDGE = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge"
 SCHED = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge"
 PSFP = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge"
-FRER = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer"
 STREAMS = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification"
 NC = "urn:ietf:params:xml:ns:netconf:base:1.0"
 NS = {"if": IF, "b": BRIDGE, "s": SCHED, "p": PSFP, "i": STREAMS, "f": FRER}

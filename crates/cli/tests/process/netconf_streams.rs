@@ -141,6 +141,14 @@ fn committed_functions_of_several_paths_are_done() {
     talk.ask("<commit><confirmed/></commit>");
     passes(&bench, [false, false]);
     wait_until("frames without a number are counted", || of_stream("tagless") == Some(2));
+    // A manager reads it at the port that they come in by.
+    let state = talk.answer("<get/>");
+    let counts = "<direction-out-facing>true</direction-out-facing><handle>5</handle><rx-out-of-order-pkts>0\
+                  </rx-out-of-order-pkts><rx-rogue-pkts>0</rx-rogue-pkts><rx-passed-pkts>0</rx-passed-pkts><rx-discarded-pkts>0\
+                  </rx-discarded-pkts><rx-lost-pkts>0</rx-lost-pkts><rx-tagless-pkts>2</rx-tagless-pkts><rx-resets>";
+    let (before, _) = state.split_once(counts).unwrap_or_else(|| panic!("{state}"));
+    assert_eq!(before.matches("<interface>").count(), 1, "{state}");
+    assert_eq!(state.matches("<statistics>").count(), 1, "{state}");
     // Both go with the session, and numbers go on.
     talk.kill();
     let is_as_before = || bench.status()["report"]["configuration"].to_string().contains("replicate");

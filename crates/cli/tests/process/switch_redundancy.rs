@@ -5,9 +5,10 @@ use std::process::{Command, Stdio};
 
 use ontick_switch::verify::namespace::Namespace;
 
+use super::judges::python_with;
 use super::namespace::namespace;
 use super::put_back::RevertSwitches;
-use super::{Running, alone_on_this_machine, has, ontick, wait_until};
+use super::{Running, alone_on_this_machine, has, ontick, stderr, stdout, wait_until};
 
 /// Where the talker is: it numbers and replicates. Other frames take the way by `b` alone.
 const FIRST: &str = r#"
@@ -134,5 +135,41 @@ fn a_cut_of_one_path_loses_no_frame_and_passes_none_twice() {
     });
     assert_eq!(passed(&counters), 2400, "{counters}");
     assert_eq!(["lost", "rogue", "tagless"].map(|name| count(&counters, name)), [0; 3], "{counters}");
+    let Some(python) = python_with("ncclient.transport.unixSocket") else { return };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/process/netconf_statistics.py");
+    let server = ontick(&["switch", "netconf", "d", "--state", &state]);
+    let reported = || {
+        // A new socket each time.
+        let socket = tempfile::tempdir_in(folder.path()).unwrap().keep().join("socket");
+        let mut client = Command::new(&python);
+        client.args(["-B", script, "socket"]).arg(socket).arg(server.get_program()).args(server.get_args());
+        let output = here.within(|| client.output()).unwrap().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let lines = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        serde_json::Value::Array(lines)
+    };
+    // At both ports NETCONF has what `status` has.
+    let expected = || {
+        let streams = status("d").map(|mut status| status["report"]["counters"]["streams"][0].take());
+        let counters = streams.unwrap_or_default();
+        let of = |name: &str| count(&counters, name).to_string();
+        let at = |port: &str| {
+            serde_json::json!({
+                "port": port,
+                "direction-out-facing": "true",
+                "handle": "1",
+                "rx-passed-pkts": "2400",
+                "rx-discarded-pkts": of("duplicates"),
+                "rx-rogue-pkts": "0",
+                "rx-tagless-pkts": "0",
+                "rx-lost-pkts": "0",
+                "rx-out-of-order-pkts": of("out_of_order"),
+                "rx-resets": of("resets"),
+            })
+        };
+        serde_json::json!([at("db"), at("dc")])
+    };
+    wait_until("NETCONF reports what status does", || reported() == expected());
+    assert!(expected()[0]["rx-discarded-pkts"] != "0", "{counters}");
     drop(run);
 }

@@ -104,6 +104,9 @@ pub struct StreamCounters {
     /// Dropped: with the redundancy tag there was no room for them.
     #[serde(default)]
     pub no_room: Counter,
+    /// Passed: the first with their number.
+    #[serde(default)]
+    pub recovered: Counter,
     /// Dropped: a frame with their number had come before.
     #[serde(default)]
     pub duplicates: Counter,
@@ -307,12 +310,6 @@ impl StreamCounters {
             ("times silent", resets.get()),
             ("times a path was missing", latent_errors.get()),
         ]
-    }
-
-    /// Numbered frames that were the first with their number.
-    pub fn recovered(&self) -> u64 {
-        let Self { frames, duplicates, rogue, tagless, .. } = self;
-        frames.get().saturating_sub(duplicates.get() + rogue.get() + tagless.get())
     }
 }
 

@@ -82,7 +82,7 @@ impl Paths {
     /// Copies that have not come, or too many (below zero).
     fn missing(&self, counters: &StreamCounters) -> i64 {
         let discarded = counters.duplicates.get() + counters.rogue.get();
-        (counters.recovered() * (self.paths - 1)) as i64 - discarded as i64
+        (counters.recovered.get() * (self.paths - 1)) as i64 - discarded as i64
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         let mut seconds = 0;
         let mut two_seconds = |first: u64, second: u64| {
             counters[0].frames.add(first);
-            counters[1].frames.add(first + second);
+            counters[1].recovered.add(first);
             counters[1].duplicates.add(second);
             seconds += 2;
             errors.look(Duration::from_secs(seconds), &counters)

@@ -35,12 +35,13 @@ const OF_PORT: [(&str, &str, OfPort); 12] = [
     ("policed", "Frames that were more, larger or at another time than their stream may.", |port| port.policed.get()),
     ("eliminated", "Frames that came in by another path before, or without a number.", |port| port.eliminated.get()),
 ];
-const OF_STREAM: [(&str, &str, OfStream); 13] = [
+const OF_STREAM: [(&str, &str, OfStream); 14] = [
     ("stream_packets", "Frames of a stream that came in.", |stream| stream.frames.get()),
     ("stream_drops_over_sdu", "Dropped: larger than the stream may be.", |stream| stream.over_sdu.get()),
     ("stream_drops_gate", "Dropped: the gate of the stream was closed.", |stream| stream.gate_closed.get()),
     ("stream_drops_red", "Dropped: above the rate and burst of the stream.", |stream| stream.red.get()),
     ("stream_drops_no_room", "Dropped: no room for the redundancy tag.", |stream| stream.no_room.get()),
+    ("stream_recovered", "Frames that were the first with their number.", |stream| stream.recovered.get()),
     ("stream_drops_duplicate", "Dropped: a frame with their number had come before.", |stream| stream.duplicates.get()),
     ("stream_drops_rogue", "Dropped: their number was out of range.", |stream| stream.rogue.get()),
     ("stream_drops_tagless", "Dropped: they had no number.", |stream| stream.tagless.get()),

@@ -20,6 +20,7 @@ use super::settings::Settings;
 use crate::apply::{Live, SwitchDir};
 use crate::link::{self, Watch};
 use crate::loops;
+use ontick_record::date;
 use ontick_tsn::model::{GateOverride, Switch};
 use ports::{OpenPorts, Watched};
 
@@ -58,6 +59,8 @@ pub struct Service {
     guard: LoopGuard,
     latent_errors: LatentErrors,
     began: Instant,
+    /// In UTC.
+    counting_since: String,
     base_ns: u64,
     forced: Option<GateOverride>,
     settings: Option<Settings<Live>>,
@@ -99,6 +102,7 @@ impl Service {
             guard,
             latent_errors: LatentErrors::new(switch),
             began: Instant::now(),
+            counting_since: date::now(),
             base_ns,
             forced: None,
             settings: None,

@@ -153,6 +153,7 @@ const INTERFACE: &[Node] = &[
     config("name", Kind::Text),
     config("type", Kind::Identity),
     state("oper-status", Kind::Text),
+    state("statistics", Kind::Container(STATISTICS)),
     of(
         BRIDGE,
         "bridge-port",
@@ -177,6 +178,11 @@ const INTERFACE: &[Node] = &[
     ),
     of(CBSA_IF, "cbsa", Kind::Container(CBSA)),
     of(SCHED_IF, "gate-parameter-table", Kind::Container(TABLE)),
+];
+
+const STATISTICS: &[Node] = &[
+    state("discontinuity-time", Kind::Text),
+    Node { module: Some(FRER), name: "frer", kind: Kind::Container(frer::STATISTICS), config: false },
 ];
 
 const CLASSES: &[Node] = &[

@@ -30,7 +30,7 @@ pub use node::YangError;
 pub(crate) use node::predicate;
 pub use place::{place, stream_of};
 pub use priorities::Priorities;
-pub use streams::{ImportedStream, Paths};
+pub use streams::{ImportedStream, Paths, stream_handles};
 
 /// Module of the interfaces (RFC 8343).
 pub(crate) const INTERFACES: &str = "ietf-interfaces";

@@ -242,6 +242,7 @@ impl Filter {
                 return None;
             }
             Verdict::Accepted { out_of_order, lost } => {
+                counters.recovered.add(1);
                 counters.out_of_order.add(out_of_order.into());
                 counters.lost.add(lost.into());
             }

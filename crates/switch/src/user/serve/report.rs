@@ -18,6 +18,9 @@ pub struct Report {
     pub pid: u32,
     /// When this was written, on the monotonic clock, in ns.
     pub at_ns: u64,
+    /// Since when it counts, in UTC (RFC 3339).
+    #[serde(default)]
+    pub counting_since: String,
     /// The configuration that is in force.
     pub configuration: String,
     /// When the first cycle began, on the switch's clock, in ns.
@@ -76,6 +79,7 @@ impl Service {
         Report {
             pid: std::process::id(),
             at_ns: ClockId::Monotonic.now_ns(),
+            counting_since: self.counting_since.clone(),
             configuration: config::write(&self.switch),
             base_ns: self.base_ns,
             forced: self.forced,

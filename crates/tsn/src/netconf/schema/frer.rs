@@ -1,6 +1,6 @@
 //! Nodes of streams that take several paths.
 
-use super::{Kind, Node, U32, config};
+use super::{Kind, Node, U32, config, state};
 
 /// Of a switch.
 pub(super) const TABLES: &[Node] = &[
@@ -42,4 +42,20 @@ const IDENTIFICATION: &[Node] = &[
     config("stream", STREAMS),
     config("active", Kind::Flag),
     config("encapsulation", Kind::Container(&[config("r-tag", Kind::Presence)])),
+];
+
+/// Of an interface.
+pub(super) const STATISTICS: &[Node] =
+    &[state("per-port-per-stream-counters", Kind::List { keys: &["direction-out-facing", "handle"], nodes: COUNTERS })];
+
+const COUNTERS: &[Node] = &[
+    state("direction-out-facing", Kind::Flag),
+    state("handle", U32),
+    state("rx-out-of-order-pkts", Kind::LongNumber),
+    state("rx-rogue-pkts", Kind::LongNumber),
+    state("rx-passed-pkts", Kind::LongNumber),
+    state("rx-discarded-pkts", Kind::LongNumber),
+    state("rx-lost-pkts", Kind::LongNumber),
+    state("rx-tagless-pkts", Kind::LongNumber),
+    state("rx-resets", Kind::LongNumber),
 ];

@@ -47,6 +47,13 @@ pub(in super::super) fn export(
     policing(switch, &streams, notes)
 }
 
+/// The stream_handle that a document gives each stream of a switch; none where it leaves the stream out.
+pub fn stream_handles(switch: &Switch) -> Vec<Option<u32>> {
+    let said: Vec<&Stream> = switch.streams.iter().filter(|stream| unsaid(stream).is_none()).collect();
+    let mut handles = handles(&said).into_iter();
+    switch.streams.iter().map(|stream| unsaid(stream).map_or_else(|| handles.next(), |_| None)).collect()
+}
+
 /// The stream_handle of each stream: the number in its name where an import has given it, else the lowest that is free.
 fn handles(streams: &[&Stream]) -> Vec<u32> {
     let named = |stream: &&Stream| {

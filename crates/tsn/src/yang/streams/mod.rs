@@ -16,6 +16,7 @@ mod tests;
 use crate::model::Stream;
 
 pub(super) use export::export;
+pub use export::stream_handles;
 pub(super) use import::import;
 pub use import::{ImportedStream, Paths};
 pub(super) use merge::merge;

@@ -3,13 +3,15 @@
 use ontick_switch::apply::{Journal, Live, StartupFile, SwitchDir};
 use ontick_switch::kernel::status::{LinkState, PortStatus, status};
 use ontick_switch::kernel::time_loss;
-use ontick_tsn::model::{Clock, Plane, Switch};
+use ontick_switch::user::serve::PortReport;
+use ontick_tsn::model::{Clock, Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
 
 use super::super::background;
 use super::super::target_flags::standing;
+use super::statistics;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -49,6 +51,9 @@ pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
         let state = states.iter().find(|(name, _)| interface["name"] == **name).map(|(_, state)| state);
         let Some(state) = state else { continue };
         interface["oper-status"] = json!(state.status);
+        if !state.statistics.is_empty() {
+            interface["statistics"] = json!(state.statistics);
+        }
         for entry in idle_slopes(interface) {
             // Without a stream reservation protocol both are equal (IEEE 802.1Q-2022 clause 34.3).
             entry["oper-idle-slope"] = entry["admin-idle-slope"].clone();
@@ -94,18 +99,20 @@ struct PortState {
     status: &'static str,
     /// Of the table of its gates.
     gates: Map<String, Value>,
+    /// What is counted.
+    statistics: Map<String, Value>,
 }
 
 fn of_user(folder: &SwitchDir, switch: &Switch) -> Vec<(String, PortState)> {
     let Some(report) = background::report(folder) else { return Vec::new() };
-    let ports = switch.ports.iter().zip(&report.ports);
-    let state = |(port, seen): (&ontick_tsn::model::Port, &ontick_switch::user::serve::PortReport)| {
+    let ports = switch.ports.iter().zip(&report.ports).zip(statistics::of_ports(switch, &report));
+    let state = |((port, seen), statistics): ((&Port, &PortReport), Map<String, Value>)| {
         let status = match (seen.open, seen.link) {
             (false, _) => "not-present",
             (true, true) => "up",
             (true, false) => "down",
         };
-        (port.name.clone(), PortState { status, gates: Map::new() })
+        (port.name.clone(), PortState { status, gates: Map::new(), statistics })
     };
     ports.map(state).collect()
 }
@@ -130,5 +137,5 @@ fn of_kernel(port: &PortStatus, clock: Clock) -> PortState {
             gates.insert("oper-base-time".into(), base);
         }
     }
-    PortState { status, gates }
+    PortState { status, gates, statistics: Map::new() }
 }

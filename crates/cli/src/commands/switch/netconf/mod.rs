@@ -5,6 +5,7 @@ mod confirmed;
 mod datastores;
 mod faults;
 mod session;
+mod statistics;
 
 use std::io::{Read, Write, stdin, stdout};
 use std::path::PathBuf;

@@ -295,7 +295,7 @@ fn of_two_paths_each_frame_passes_once_and_without_its_number() {
     let of = &bench.counters.streams.all()[0];
     let all: u64 = [&bench.counters.ports[0], &bench.counters.ports[1]].map(|port| port.eliminated.get()).iter().sum();
     assert_eq!(of.duplicates.get() + of.rogue.get() + of.tagless.get(), all);
-    assert_eq!((of.rogue.get(), of.tagless.get(), of.recovered()), (1, 1, expected.len() as u64));
+    assert_eq!((of.rogue.get(), of.tagless.get(), of.recovered.get()), (1, 1, expected.len() as u64));
     assert!(of.lost.get() > 5, "each fifteenth: {}", of.lost.get());
 }
 
