@@ -54,12 +54,7 @@ const PAUSE_US: u32 = 10_000;
 fn write_all(values: &[(CString, String)], removals: &[CString], mut messages: Messages) -> u8 {
     while messages.read(&mut [0]) {}
     for (file, value) in values {
-        let mut tries = 0;
-        while tries < TRIES && is_busy(file, value) {
-            tries += 1;
-            // SAFETY: it only waits.
-            unsafe { libc::usleep(PAUSE_US) };
-        }
+        while_busy(|| is_busy(file, value));
     }
     for path in removals {
         // SAFETY: the path ends with a zero byte.
@@ -71,6 +66,16 @@ fn write_all(values: &[(CString, String)], removals: &[CString], mut messages: M
         }
     }
     0
+}
+
+/// Tries until it succeeds, or so often that it never will.
+fn while_busy(mut is_busy: impl FnMut() -> bool) {
+    let mut tries = 0;
+    while tries < TRIES && is_busy() {
+        tries += 1;
+        // SAFETY: it only waits.
+        unsafe { libc::usleep(PAUSE_US) };
+    }
 }
 
 /// Writes a value, unless the kernel says that something is in use.
@@ -101,6 +106,40 @@ mod tests {
         let removals = ["group/a", "group", "full", "missing"].map(at).to_vec();
         drop(Writes::start_with_removals(vec![(at("c"), "1".into())], removals).unwrap());
         assert_eq!(["group", "full", "c"].map(|name| at(name).exists()), [false, true, true]);
+    }
+
+    #[test]
+    fn what_is_in_use_is_tried_again_but_not_for_ever() {
+        let tried = |busy: u32| {
+            let mut tries = 0;
+            while_busy(|| {
+                tries += 1;
+                tries <= busy
+            });
+            tries
+        };
+        assert_eq!([tried(0), tried(3), tried(u32::MAX)], [1, 4, TRIES]);
+    }
+
+    /// A v1 cpuset keeps the CPUs that a cpuset below it has.
+    #[test]
+    fn a_value_is_refused_while_something_is_in_use() {
+        let group = PathBuf::from(format!("/sys/fs/cgroup/cpuset/ontick-test-busy-{}", std::process::id()));
+        let below = group.join("below");
+        let made = std::fs::create_dir(&group).and_then(|()| std::fs::write(group.join("cpuset.cpus"), "0"));
+        if made.is_err() {
+            let _ = std::fs::remove_dir(&group);
+            return ontick_skip::skipped!("there are no v1 cpusets here, or only root may make one");
+        }
+        std::fs::create_dir(&below).and_then(|()| std::fs::write(below.join("cpuset.cpus"), "0")).unwrap();
+        let cpus = group.join("cpuset.cpus");
+        let file = CString::new(cpus.clone().into_os_string().into_vec()).unwrap();
+        let refused = is_busy(&file, "\n");
+        std::fs::remove_dir(&below).unwrap();
+        let taken = !is_busy(&file, "\n");
+        let left = std::fs::read_to_string(&cpus).unwrap();
+        std::fs::remove_dir(&group).unwrap();
+        assert_eq!((refused, taken, left.trim()), (true, true, ""));
     }
 
     #[test]
