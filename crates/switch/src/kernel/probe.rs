@@ -114,8 +114,25 @@ fn known(tried: Result<String, Refused>, fine: &[&str], what: &str) -> Known {
     if fine.iter().any(|fine| why.contains(fine)) {
         return Known::There;
     }
-    if why.contains("unshare failed") || why.contains("package util-linux") {
+    // util-linux's words, those of BusyBox, and those of a machine without either.
+    if ["unshare failed", "unshare(", "package util-linux"].iter().any(|unknown| why.contains(unknown)) {
         return Known::Unknown;
     }
     Known::Missing { what: format!("this machine cannot do {what}"), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_right_to_try_nothing_is_known() {
+        for why in [
+            "unshare: unshare failed: Operation not permitted",
+            "unshare: unshare(0x40000000): Operation not permitted",
+        ] {
+            let refused = Refused { what: "unshare --net".into(), why: why.into() };
+            assert_eq!(known(Err(refused), &[], "taprio"), Known::Unknown, "{why}");
+        }
+    }
 }
