@@ -74,6 +74,9 @@ pub enum ProgramError {
         /// Why.
         why: io::Error,
     },
+    /// What its options are is not known.
+    #[error("ptp4l does not say its version (ptp4l -v), which its options depend on")]
+    NoVersion,
     /// It ended.
     #[error("{program} ended: {why}")]
     Ended {
@@ -107,7 +110,7 @@ impl Linuxptp {
         let ts2phc = ts2phc.map(|(file, source)| Ok((find("ts2phc")?, file, source))).transpose()?;
         let mut program = Program::start(
             "ptp4l",
-            ptp4l_command(&ptp4l, free_running, socket),
+            ptp4l_command(&ptp4l, free_running, socket)?,
             &node.ptp4l(stamping),
             vec![socket.to_owned(), read_only(socket)],
         )?;
@@ -148,18 +151,20 @@ impl Linuxptp {
 }
 
 fn find(name: &'static str) -> Result<Tool, ProgramError> {
-    Tool::find(name, "-v").ok_or(ProgramError::Missing(name))
+    Tool::find(name, "-v", READY).ok_or(ProgramError::Missing(name))
 }
 
-fn ptp4l_command(tool: &Tool, free_running: bool, socket: &Path) -> Command {
+fn ptp4l_command(tool: &Tool, free_running: bool, socket: &Path) -> Result<Command, ProgramError> {
     let mut command = program::at(&tool.path);
     command.args(["-f", "/dev/stdin", "--free_running", if free_running { "1" } else { "0" }]);
     to_this_process(&mut command, socket);
     // Version 4 has a second socket, for questions alone; the one before does not know its option.
-    if !tool.version.trim_start_matches('v').starts_with("3.") {
-        command.arg("--uds_ro_address").arg(read_only(socket));
+    match tool.version.trim_start_matches('v') {
+        "" => return Err(ProgramError::NoVersion),
+        version if version.starts_with("3.") => {}
+        _ => _ = command.arg("--uds_ro_address").arg(read_only(socket)),
     }
-    command
+    Ok(command)
 }
 
 /// What it says of each pulse, by which it is known to be in step, is of the highest level.
@@ -409,12 +414,12 @@ mod tests {
     fn version_four_gets_its_second_socket() {
         let options = |version: &str| {
             let tool = Tool { path: "/usr/sbin/ptp4l".into(), version: version.into() };
-            let command = ptp4l_command(&tool, true, Path::new("/run/x"));
-            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+            let command = ptp4l_command(&tool, true, Path::new("/run/x")).ok()?;
+            Some(command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" "))
         };
         let old = "-f /dev/stdin --free_running 1 --uds_address /run/x --use_syslog 0 --verbose 1";
-        assert_eq!(options("3.1.1"), old);
-        assert_eq!(options("4.2"), format!("{old} --uds_ro_address /run/xro"));
-        assert!(options("").contains("ro_address"), "what says nothing is taken for a newer one");
+        assert_eq!(options("3.1.1").as_deref(), Some(old));
+        assert_eq!(options("4.2"), Some(format!("{old} --uds_ro_address /run/xro")));
+        assert_eq!(options(""), None, "of what says nothing, nothing is known");
     }
 }

@@ -50,7 +50,7 @@ impl Tools {
         let asks = |name: &str| netfilter || !OF_NETFILTER.contains(&name);
         let tool = |(name, option): (&'static str, &str)| {
             let tool = match asks(name) {
-                true => Tool::find(name, option)?,
+                true => Tool::find(name, option, Duration::from_secs(5))?,
                 false => Tool { path: find(name)?, version: String::new() },
             };
             Some((name, tool))
@@ -83,9 +83,10 @@ impl Tools {
 
 impl Tool {
     /// Looks for a program, in the PATH and where system programs are, and asks it for its version by this option.
-    pub fn find(name: &str, option: &str) -> Option<Self> {
+    /// One that takes longer to answer says nothing.
+    pub fn find(name: &str, option: &str, at_most: Duration) -> Option<Self> {
         let path = find(name)?;
-        let said = said(&path, &[option], Duration::from_secs(5));
+        let said = said(&path, &[option], at_most);
         Some(Self { path, version: said.map(|text| version(&text)).unwrap_or_default() })
     }
 }
