@@ -8,8 +8,11 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ParseError {
     /// Something else altogether.
-    #[error("not an ontick record (other tools' output must be imported first)")]
-    Foreign,
+    #[error("not an ontick record: it lacks \"schema\":\"{read}\"")]
+    Foreign {
+        /// The format that is read.
+        read: &'static str,
+    },
     /// Another version's format.
     #[error("written in the format \"{found}\", this ontick reads \"{read}\"")]
     Version {

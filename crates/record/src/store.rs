@@ -11,7 +11,7 @@ use crate::import;
 use crate::journal;
 pub use crate::output_file::{check_writable, is_device, write_each_whole, write_whole, write_whole_by};
 use crate::reading;
-use crate::run::Run;
+use crate::run::{Run, SCHEMA};
 
 /// Larger files are not records; reading stops rather than filling the memory.
 const LIMIT: u64 = 256 << 20;
@@ -46,6 +46,7 @@ pub fn read_any(path: &Path) -> Result<Run, StoreError> {
         None if is_capture(text.as_bytes()) => {
             Err(not("a capture of an instrument, which must be imported first".into()))
         }
+        None if text.trim().is_empty() => Err(not("the file is empty".into())),
         None if !text.trim_start().starts_with('{') => {
             let tools: Vec<String> = import::Format::all().map(|format| format.to_string()).collect();
             Err(not(format!("neither an ontick record nor output of {}", tools.join(", "))))
@@ -107,8 +108,8 @@ pub fn parse(text: &str) -> Result<Run, ParseError> {
     // The format comes first: a foreign file of any size is refused without being held in memory as JSON.
     match serde_json::from_str::<Format>(text) {
         Ok(Format { schema: Some(schema) }) => reading::check_schema(&schema)?,
-        Ok(Format { schema: None }) => return Err(ParseError::Foreign),
-        Err(e) if e.is_data() => return Err(ParseError::Foreign),
+        Ok(Format { schema: None }) => return Err(ParseError::Foreign { read: SCHEMA }),
+        Err(e) if e.is_data() => return Err(ParseError::Foreign { read: SCHEMA }),
         Err(e) if e.is_eof() => return Err(ParseError::CutOff { line: e.line() }),
         Err(e) => return Err(ParseError::Unsound { what: "record", why: e.to_string() }),
     }
@@ -260,7 +261,8 @@ mod tests {
         for (text, word) in [
             ("hello", "neither an ontick record nor output of"),
             ("Time [s],Channel 0\n0.5,1\n", "a capture of an instrument, which must be imported first"),
-            ("{}", "not an ontick record"),
+            ("\n", "the file is empty"),
+            ("{}", "not an ontick record: it lacks \"schema\":\"ontick-run/1\""),
             ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
             // It has what a file of another tool has, too.
             ("{\"schema\":\"ontick-run/9\",\"num_threads\":1,\"thread\":{}}", "ontick-run/9"),

@@ -364,7 +364,7 @@ fn any_file_that_can_be_compared_reads() {
     assert!(with(&journal).unwrap().interrupted);
     for (text, word) in [
         ("Dear diary", "neither an ontick record nor output of hlog, rtla-timerlat"),
-        ("", "neither an ontick record"),
+        ("", "the file is empty"),
         ("{}", "not an ontick record"),
         ("{\"schema\":\"ontick-run/9\"}", "ontick-run/9"),
         ("# Histogram\n000000 x\n", "line 2: \"x\" is not a number"),

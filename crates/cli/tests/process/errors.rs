@@ -148,7 +148,8 @@ fn files_that_are_no_records() {
     let path = path.to_str().unwrap();
     fails(&["report", path], &[path]);
     for (content, word) in [
-        (&b""[..], path),
+        (&b""[..], "the file is empty"),
+        (b"{}", "not an ontick record: it lacks \"schema\":\"ontick-run/1\""),
         (b"{\"schema\":\"ontick-run/1\"", "cut off"),
         (b"{\"schema\":\"ontick-run/7\"}", "ontick-run/7"),
         (b"\xff\xfe\x00", "UTF-16"),
@@ -159,6 +160,8 @@ fn files_that_are_no_records() {
         fails(&["report", path], &[path, word]);
         fails(&["compare", path, path], &[path]);
     }
+    fs::write(path, "").unwrap();
+    fails(&["import", path], &[path, "the file is empty"]);
 }
 
 #[test]

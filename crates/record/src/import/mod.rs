@@ -184,6 +184,7 @@ pub fn read(text: &str, name: &str, format: Option<Format>) -> Result<Run, Impor
 
 fn not_recognised(text: &str) -> ImportError {
     match foreign_tool(text) {
+        None if text.trim().is_empty() => ImportError::new("the file is empty"),
         Some(tool) => ImportError { tool: Some(tool), ..ImportError::new("whose output cannot be imported") },
         None => {
             let mut tools: Vec<&str> = IMPORTERS.iter().map(|importer| importer.tool).collect();
