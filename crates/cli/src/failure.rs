@@ -104,6 +104,9 @@ impl Failure {
 
 /// What is wrong with a value, without the words of a programming language.
 fn in_plain_words(sentence: String, error: &clap::Error) -> String {
+    if let Some((wrong, values)) = sentence.split_once(" [possible values: ") {
+        return format!("{wrong}: choose one of {}", values.trim_end_matches(']'));
+    }
     let Some(reason) = error.source().map(ToString::to_string) else { return sentence };
     let plain = match reason.as_str() {
         "invalid digit found in string" => "it is no whole number".into(),
@@ -117,14 +120,29 @@ fn in_plain_words(sentence: String, error: &clap::Error) -> String {
     sentence.strip_suffix(&reason).map(|begin| format!("{begin}{plain}")).unwrap_or(sentence)
 }
 
-/// The most similar option, command or value that there is, where one is.
+/// The most similar option, command or value that there is, where one is near.
 fn meant(error: &clap::Error) -> Option<String> {
-    let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    similar.into_iter().find_map(|kind| match error.get(kind)? {
-        ContextValue::String(name) => Some(name.clone()),
-        ContextValue::Strings(names) => names.first().cloned(),
-        _ => None,
+    let kinds = [
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    kinds.into_iter().find_map(|(written, similar)| {
+        let ContextValue::String(written) = error.get(written)? else { return None };
+        let names = match error.get(similar)? {
+            ContextValue::String(name) => std::slice::from_ref(name),
+            ContextValue::Strings(names) => names,
+            _ => return None,
+        };
+        names.iter().find(|name| is_near(written, name)).cloned()
     })
+}
+
+/// Whether one word may be meant by another: few letters differ, or it is cut short or goes on.
+fn is_near(written: &str, name: &str) -> bool {
+    let [written, name] = [written, name].map(|word| word.trim_start_matches('-'));
+    let begins = written.len() >= 3 && (name.starts_with(written) || written.starts_with(name));
+    begins || strsim::damerau_levenshtein(written, name) <= 1 + name.len() / 4
 }
 
 /// What looks like an option to clap and is meant as the value of one.

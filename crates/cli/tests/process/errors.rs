@@ -20,6 +20,13 @@ fn nonsense_on_the_command_line() {
     fails(&["tune-up"], &["tune-up", "--help"]);
     fails(&["lateny"], &["'lateny' (did you mean latency? see --help)"]);
     fails(&["latency", "timer", "--intervall", "1ms"], &["'--intervall' found (did you mean --interval? see --help)"]);
+    fails(&["latency", "timer", "--dura", "1s"], &["'--dura' found (did you mean --duration? see --help)"]);
+    // Nothing is near.
+    fails(&["pulse", "--period", "1ms"], &["'--period' found (see --help)"]);
+    fails(
+        &["report", "run.json", "--as", "x"],
+        &["'x' for '--as <FORMAT>': choose one of summary, plot, ", "json (see"],
+    );
     fails(&["report", "run.json", "--plot", "maximal", "--svg", "x"], &["did you mean maxima?"]);
     fails(&["latency", "timer", "--cpu", "4000"], &["CPU 4000", "online"]);
     fails(&["latency", "timer", "--cpu", "first"], &["first"]);
