@@ -93,6 +93,9 @@ pub fn main() -> ExitCode {
         Ok(Outcome::NotMet) => ExitCode::from(1),
         Ok(Outcome::NotProven) => ExitCode::from(3),
         Ok(Outcome::Ended(status)) => ExitCode::from(status),
-        Err(failure) => terminal::report(&failure),
+        Err(failure) => {
+            ontick_gpio::sim::remove_made();
+            terminal::report(&failure)
+        }
     }
 }

@@ -112,6 +112,23 @@ fn lines_that_are_not_there_or_cannot_do_that() {
 }
 
 #[test]
+fn a_failed_command_leaves_no_simulated_chip_that_it_made() {
+    let chip = format!("sim:test-left-{}", std::process::id());
+    let (line, beyond) = (format!("{chip}/4"), format!("{chip}/54"));
+    let there = || stdout(&run(&["gpio", "list"])).contains(&chip);
+    fails(&["gpio", "get", &beyond], &["lines 0 to 53"]);
+    fails(&["gpio", "wire", &line, &beyond], &["lines 0 to 53"]);
+    fails(&["gpio", "unwire", &line], &["is not there"]);
+    fails(&["gpio", "get", &line, "no such name"], &["no such name"]);
+    assert!(!there());
+    // One that was there before stays.
+    assert!(run(&["gpio", "get", &line]).status.success());
+    fails(&["gpio", "get", &line, &beyond], &["lines 0 to 53"]);
+    assert!(there());
+    run(&["gpio", "remove", &chip]);
+}
+
+#[test]
 fn where_nothing_can_be_said_the_status_still_tells() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert_eq!(ontick(&["latency", "timer", "--cpu", "4000"]).stderr(full).status().unwrap().code(), Some(2));

@@ -5,6 +5,9 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::FlockOperation;
 
 use super::page::{self, Page};
 use super::user::user;
@@ -16,25 +19,30 @@ pub use super::page::LINES;
 pub(super) fn open(chip: &str) -> Result<Page, Error> {
     let path = path(chip);
     for _ in 0..2 {
-        match open_file(&path) {
+        match use_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make(chip, &path)?,
             other => return check(chip, &path, other),
         }
     }
-    check(chip, &path, open_file(&path))
+    check(chip, &path, use_file(&path))
 }
 
 /// Opens a chip that is there already.
 pub(super) fn open_existing(chip: &str) -> Result<Page, Error> {
     let path = path(chip);
-    check(chip, &path, open_file(&path))
+    check(chip, &path, use_file(&path))
 }
 
-/// Opens the line's chip, and checks that it has the line.
+/// Opens the line's chip. One is not made for a line that no chip has.
 pub(super) fn open_for(name: &Name, chip: &str, line: u32) -> Result<Page, Error> {
-    let page = open(chip)?;
+    check_line(name, chip, line)?;
+    open(chip)
+}
+
+/// Whether chips have the line.
+pub(super) fn check_line(name: &Name, chip: &str, line: u32) -> Result<(), Error> {
     match line < LINES {
-        true => Ok(page),
+        true => Ok(()),
         false => Err(Error::NoSuchLine { name: name.clone(), chip: format!("sim:{chip}"), last: LINES - 1 }),
     }
 }
@@ -62,6 +70,19 @@ fn open_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(no_links).open(path)
 }
 
+/// Opens a chip's file and marks it as in use. One that was removed between the two is not there.
+fn use_file(path: &Path) -> io::Result<File> {
+    let file = open_file(path)?;
+    let seen = file.metadata()?;
+    if seen.is_file() && seen.uid() == user() {
+        rustix::fs::flock(&file, FlockOperation::LockShared)?;
+        if file.metadata()?.nlink() == 0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+    }
+    Ok(file)
+}
+
 fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Error> {
     let wrong = |what: String| Error::Chip { chip: chip.into(), path: path.into(), what };
     let again = format!("(remove sim:{chip}, and the next use creates it again)");
@@ -86,7 +107,7 @@ fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Erro
     if !seen.is_file() || seen.len() != Page::BYTES {
         return Err(wrong(format!("is not a chip of this version of ontick {again}")));
     }
-    let page = Page::map(&file).map_err(|error| wrong(format!("cannot be mapped: {error}")))?;
+    let page = Page::map(file).map_err(|error| wrong(format!("cannot be mapped: {error}")))?;
     let (magic, version) = (page.chip().magic.load(Relaxed), page.chip().version.load(Relaxed));
     if magic != page::MAGIC {
         return Err(wrong(format!("is not a simulated chip {again}")));
@@ -114,13 +135,31 @@ fn make_in(folder: &Path, path: &Path) -> io::Result<()> {
     if user() != rustix::process::geteuid().as_raw() {
         std::os::unix::fs::fchown(egg.as_file(), Some(user()), None)?;
     }
-    let page = Page::map(egg.as_file())?;
+    let page = Page::map(egg.as_file().try_clone()?)?;
     page.chip().lines.store(LINES, Relaxed);
     page.chip().version.store(page::VERSION, Relaxed);
     page.chip().magic.store(page::MAGIC, Relaxed);
     match egg.persist_noclobber(path) {
         Err(refused) if refused.error.kind() != io::ErrorKind::AlreadyExists => Err(refused.error),
-        _ => Ok(()),
+        Err(_) => Ok(()),
+        Ok(_) => {
+            MADE.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
+            Ok(())
+        }
+    }
+}
+
+/// What this process made.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the chips that this process made and that nobody has open, as far as it may: for a command that failed.
+pub fn remove_made() {
+    for path in std::mem::take(&mut *MADE.lock().unwrap_or_else(PoisonError::into_inner)) {
+        let Ok(file) = open_file(&path) else { continue };
+        // Whoever opens it meanwhile waits, and then finds that it is gone.
+        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = fs::remove_file(&path);
+        }
     }
 }
 

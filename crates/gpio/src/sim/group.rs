@@ -21,6 +21,7 @@ pub struct Pins {
 impl Pins {
     /// `lines` are those of `names`.
     pub fn open(names: &[Name], chip: &str, lines: &[u32], request: &Request) -> Result<Self, Error> {
+        names.iter().zip(lines).try_for_each(|(name, line)| chip::check_line(name, chip, *line))?;
         for (name, line) in names.iter().zip(lines) {
             // An input's request acts on the chip when it is opened; nothing of it needs to stay.
             Pin::open(name, chip, *line, request)?;

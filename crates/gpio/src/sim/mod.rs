@@ -23,7 +23,7 @@ mod track;
 mod user;
 mod wire;
 
-pub use chip::{LINES, list, remove};
+pub use chip::{LINES, list, remove, remove_made};
 pub(crate) use group::Pins;
 pub(crate) use pin::Pin;
 pub use states::{LineState, line_states};

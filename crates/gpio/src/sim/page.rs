@@ -31,7 +31,11 @@ pub struct Chip {
 
 /// A chip's file in memory.
 #[derive(Debug)]
-pub struct Page(NonNull<Chip>);
+pub struct Page {
+    chip: NonNull<Chip>,
+    /// Held open for the lock on it, which says that the chip is in use.
+    _file: File,
+}
 
 // SAFETY: the chip is atomics only, and the mapping lasts as long as the page.
 unsafe impl Send for Page {}
@@ -43,22 +47,23 @@ impl Page {
     pub const BYTES: u64 = size_of::<Chip>() as u64;
 
     /// Maps a file that is [`Page::BYTES`] long.
-    pub fn map(file: &File) -> io::Result<Self> {
+    pub fn map(file: File) -> io::Result<Self> {
         let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping at an address of the kernel's choice.
-        let memory = unsafe { rustix::mm::mmap(std::ptr::null_mut(), size_of::<Chip>(), read_write, shared, file, 0)? };
-        Ok(Self(NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?))
+        let memory =
+            unsafe { rustix::mm::mmap(std::ptr::null_mut(), size_of::<Chip>(), read_write, shared, &file, 0)? };
+        Ok(Self { chip: NonNull::new(memory.cast()).ok_or(io::ErrorKind::OutOfMemory)?, _file: file })
     }
 
     pub fn chip(&self) -> &Chip {
         // SAFETY: mapped readable, writable, page-aligned and this long until drop; any bytes are valid atomics.
-        unsafe { self.0.as_ref() }
+        unsafe { self.chip.as_ref() }
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
         // SAFETY: the mapping made in `map`; references into it end with `self`.
-        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), size_of::<Chip>()) };
+        let _ = unsafe { rustix::mm::munmap(self.chip.as_ptr().cast(), size_of::<Chip>()) };
     }
 }

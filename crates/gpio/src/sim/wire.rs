@@ -68,8 +68,8 @@ fn scatter(n: u32) -> u64 {
 /// listens to one.
 pub fn wire(from: &Name, to: &Name, wire: Wire) -> Result<(), Error> {
     let (chip, from_line, to_line) = ends(from, to)?;
+    chip::check_line(to, chip, to_line)?;
     let page = chip::open_for(from, chip, from_line)?;
-    chip::open_for(to, chip, to_line)?;
     listen(page.chip(), to_line, from_line, wire);
     // The other way too, for wires that are driven from either end, unless that end listens elsewhere.
     if page.chip().setup[from_line as usize].source.load(Acquire) == 0 {
@@ -81,7 +81,8 @@ pub fn wire(from: &Name, to: &Name, wire: Wire) -> Result<(), Error> {
 /// Takes a line off its wires.
 pub fn unwire(line: &Name) -> Result<(), Error> {
     let Name::Sim { chip, line: number } = line else { return Err(not_simulated(line)) };
-    let page = chip::open_for(line, chip, *number)?;
+    chip::check_line(line, chip, *number)?;
+    let page = chip::open_existing(chip)?;
     for (other, setup) in (0..LINES).zip(&page.chip().setup) {
         if other == *number || setup.source.load(Acquire) == number + 1 {
             setup.source.store(0, Release);
