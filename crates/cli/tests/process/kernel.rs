@@ -113,6 +113,8 @@ fn a_cards_package_lists_name_the_real_time_kernel() {
     assert!(listed["notes"][0].as_str().unwrap().contains("kernel=kernel8_rt.img"), "{listed}");
     let words = stdout(&run(&["kernel", "list", "--root", card.path().to_str().unwrap()]));
     assert!(words.contains("No build is needed"), "{words}");
+    let command = listed["packages"][0]["install"].as_str().unwrap();
+    assert!(words.lines().any(|line| line.trim() == format!("sudo {command}")), "a command to copy: {words}");
     assert_eq!(listing(card.path()), before, "listing changes nothing");
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ontick_kernel::packages::{Listed, Package, list};
-use ontick_report::text;
+use ontick_report::{printable, text};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::RootFlag;
@@ -44,11 +44,15 @@ fn render(listed: &Listed) -> String {
     shown += "\n";
     for package in &listed.packages {
         shown += &text::labelled("  ", &line(package), &style);
+        if let Some(command) = command(package) {
+            // Never wrapped, so that it can be copied.
+            shown += &format!("    sudo {}\n", printable(command));
+        }
     }
     if !listed.packages.is_empty() {
         shown += "\n";
     }
-    shown += &text::labelled("", &verdict(listed), &style);
+    shown += &text::labelled("", verdict(listed), &style);
     for note in &listed.notes {
         shown += &text::labelled("", note, &style);
     }
@@ -58,22 +62,28 @@ fn render(listed: &Listed) -> String {
 fn line(package: &Package) -> String {
     let suite = if package.suite.is_empty() { String::new() } else { format!(" ({})", package.suite) };
     let state = match (&package.installed, package.running) {
-        (_, true) => "running".into(),
-        (Some(version), _) if *version == package.version => "installed".into(),
-        (Some(version), _) => format!("installed: {version}; {}", package.install),
-        (None, _) => package.install.clone(),
+        (_, true) => ": running".into(),
+        (Some(version), _) if *version == package.version => ": installed".into(),
+        (Some(version), _) => format!(": installed: {version}"),
+        (None, _) => String::new(),
     };
-    format!("{} {}{suite}: {state}", package.name, package.version)
+    format!("{} {}{suite}{state}", package.name, package.version)
 }
 
-fn verdict(listed: &Listed) -> String {
-    let to_install = listed.packages.iter().find(|package| package.installed.is_none());
+/// What installs this version, where it is not there yet.
+fn command(package: &Package) -> Option<&str> {
+    let is_there = package.running || package.installed.as_ref() == Some(&package.version);
+    (!is_there).then_some(package.install.as_str())
+}
+
+fn verdict(listed: &Listed) -> &'static str {
+    let to_install = listed.packages.iter().any(|package| package.installed.is_none());
     match (listed.running_is_real_time, to_install) {
-        (true, _) => "A real-time kernel runs already: there is nothing to build.".into(),
-        (false, Some(package)) => format!("No build is needed: sudo {} and restart the machine.", package.install),
-        (false, None) if !listed.packages.is_empty() => {
-            "A real-time kernel is installed, and another one runs: restart the machine and choose it.".into()
+        (true, _) => "A real-time kernel runs already: there is nothing to build.",
+        (false, true) => "No build is needed: install one of these and restart the machine.",
+        (false, false) if !listed.packages.is_empty() => {
+            "A real-time kernel is installed, and another one runs: restart the machine and choose it."
         }
-        (false, None) => "No real-time kernel was found: ontick kernel build makes one.".into(),
+        (false, false) => "No real-time kernel was found: ontick kernel build makes one.",
     }
 }
