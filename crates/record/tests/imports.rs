@@ -163,7 +163,7 @@ fn jitterdebugger_drops_what_is_above_a_millisecond() {
 fn jitterdebugger_that_does_not_count_what_it_drops() {
     let text = r#"{"cpu":{"0":{"histogram":{"3":2},"count":2,"min":3,"max":2500,"avg":3.0}}}"#;
     let run = import::read(text, "x", None).unwrap();
-    assert!(has_note(&run, "the largest sample (2500us) is missing"), "{:?}", run.notes);
+    assert!(has_note(&run, "the largest sample (2.5ms) is missing"), "{:?}", run.notes);
 }
 
 #[test]

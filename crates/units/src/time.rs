@@ -112,23 +112,27 @@ pub fn show(ns: u64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// An exact time in the shortest form that reads back to the same value: `100us`, `12.336us`, `5s`.
+/// An exact time in the shortest form that reads back to the same value, with up to three decimals: `100us`, `1.5ms`,
+/// `12.336us`, `5s`.
 ///
 /// ```
 /// use ontick_units::{exact, parse_time};
-/// assert_eq!(exact(1_500_000), "1500us");
+/// assert_eq!([exact(1_500_000), exact(2_400_000_000)], ["1.5ms", "2.4s"]);
 /// assert_eq!(parse_time(&exact(1_000_000_001)), Ok(1_000_000_001));
 /// ```
 pub fn exact(ns: u64) -> String {
-    match ns {
-        0 => "0s".into(),
-        n if n % 3_600_000_000_000 == 0 => format!("{}h", n / 3_600_000_000_000),
-        n if n % 60_000_000_000 == 0 => format!("{}min", n / 60_000_000_000),
-        n if n % 1_000_000_000 == 0 => format!("{}s", n / 1_000_000_000),
-        n if n % 1_000_000 == 0 => format!("{}ms", n / 1_000_000),
-        n if n % 1_000 == 0 => format!("{}us", n / 1_000),
-        n @ 1_000..10_000_000 => format!("{}.{}us", n / 1_000, format!("{:03}", n % 1_000).trim_end_matches('0')),
-        n => format!("{n}ns"),
+    let whole = [("h", 3_600_000_000_000), ("min", 60_000_000_000)];
+    if let Some((name, unit)) = whole.into_iter().find(|(_, unit)| ns > 0 && ns % unit == 0) {
+        return format!("{}{name}", ns / unit);
+    }
+    let fits = |unit: u64| ns % unit == 0 || ns % (unit / 1_000) == 0 && (unit..10_000 * unit).contains(&ns);
+    match [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)].into_iter().find(|(_, unit)| fits(*unit)) {
+        Some((name, unit)) if ns % unit == 0 => format!("{}{name}", ns / unit),
+        Some((name, unit)) => {
+            let decimals = format!("{:03}", ns % unit / (unit / 1_000));
+            format!("{}.{}{name}", ns / unit, decimals.trim_end_matches('0'))
+        }
+        None => format!("{ns}ns"),
     }
 }
 
@@ -203,7 +207,15 @@ mod tests {
             (9_999_999, "9999.999us"),
             (10_000_001, "10000001ns"),
             (3_000_000, "3ms"),
+            (1_500_000, "1.5ms"),
+            (2_667_000, "2.667ms"),
+            (1_234_567_000, "1234.567ms"),
+            (12_345_678_000, "12345678us"),
+            (2_400_000_000, "2.4s"),
+            (9_999_999_000_000, "9999.999s"),
+            (10_000_001_000_000, "10000001ms"),
             (5_000_000_000, "5s"),
+            (5_400_000_000_000, "90min"),
             (61_000_000_000, "61s"),
             (120_000_000_000, "2min"),
             (3_660_000_000_000, "61min"),

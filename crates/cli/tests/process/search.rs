@@ -111,7 +111,7 @@ fn what_cannot_be_searched_is_refused_in_a_sentence() {
         (&["wait=usleep"], "clock_nanosleep"),
         (&["sim:a=1", "governor"], "by themselves"),
         (&["sim:a"], "sim:NAME=POINTS"),
-        (&["sim:a=1", "--time", "1s"], "four blocks of 500ms take about"),
+        (&["sim:a=1", "--time", "1s"], "--time 1s is too short: four blocks of 500ms take about 2.4s"),
         (&["sim:a=1", "--judge", "p99"], "p99.9, missed, max"),
         (&["sim:a=1", "--judge", "p99.9", "--block", "100ms"], "needs 1000 cycles, 1s at least"),
         (&["sim:a=1", "--smallest", "-1"], "negative"),

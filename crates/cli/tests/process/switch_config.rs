@@ -148,7 +148,7 @@ fn a_manager_s_gates_come_in() {
     assert_eq!((merged.status.code(), stdout(&merged).as_str()), (Some(0), ""), "{}", stderr(&merged));
     let text = fs::read_to_string(&to).unwrap();
     let gates_of =
-        "cycle = \"2ms\"\nbase-time = 1700000000000000000\nentries = [\n    { open = [\"blue\"], for = \"1500us\" },";
+        "cycle = \"2ms\"\nbase-time = 1700000000000000000\nentries = [\n    { open = [\"blue\"], for = \"1.5ms\" },";
     assert!(text.contains(gates_of) && text.contains("udp-port = 7777"), "{text}");
     assert_eq!(fs::read_to_string(&path).unwrap(), CELL, "what it was brought into stays");
 

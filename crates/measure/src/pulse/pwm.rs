@@ -262,7 +262,7 @@ pub(super) mod tests {
     fn refusals_name_what_was_wanted() {
         let (_root, channel) = chip(None);
         let said = |errno| channel.refusal("period", 1_100_000, &io::Error::from_raw_os_error(errno)).to_string();
-        assert_eq!(said(libc::EINVAL), "PWM channel pwmchip0:1: its driver refuses a period of 1100us");
+        assert_eq!(said(libc::EINVAL), "PWM channel pwmchip0:1: its driver refuses a period of 1.1ms");
         assert!(said(libc::EIO).contains("period cannot be set"));
     }
 

@@ -140,7 +140,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "no port ever opens the gate of `red`",
         ),
         (changed("800us", "700us"), "f:21:9", "sum up to 900us, not to the cycle; add 100us"),
-        (changed("800us", "900us"), "f:21:9", "take 100us off an entry, or write cycle = \"1100us\""),
+        (changed("800us", "900us"), "f:21:9", "take 100us off an entry, or write cycle = \"1.1ms\""),
         (changed("800us", "0us"), "f:23:30", "no length"),
         (changed("800us", "800"), "f:23:30", "has no unit"),
         (changed("800us", "5s"), "f:23:30", "4.29"),

@@ -198,7 +198,7 @@ fn log_of_seconds(text: &str) -> Result<i8, ValueError> {
     LOGS.clone().find(|log| seconds(*log) == ns).ok_or_else(|| {
         ValueError::is_not(
             text,
-            "a power of two in seconds, from 7812500ns to 16s: 31250us, 62500us, 125ms, 250ms, 1s, 2s",
+            "a power of two in seconds, from 7812.5us to 16s: 31.25ms, 62.5ms, 125ms, 250ms, 1s, 2s",
         )
     })
 }
@@ -232,7 +232,7 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
         assert_eq!((gptp.log_sync_interval, gptp.log_announce_interval, gptp.domain), (-3, 0, 0));
         assert_eq!([0, 1, 2].map(|node| gptp.priority1(node)), [248, 64, 248]);
         let all = "profile = \"default\"\ntransport = \"UDPv4\"\ndomain = 7\ngrandmaster = [\"s2\", \"a\"]\nsync-interval \
-                   = \"62500us\"\nannounce-interval = \"4s\"\noffset-bound = \"50us\"\non-time-loss = \"stop\"\nholdover = \"125ms\"\ngood-readings = 3";
+                   = \"62.5ms\"\nannounce-interval = \"4s\"\noffset-bound = \"50us\"\non-time-loss = \"stop\"\nholdover = \"125ms\"\ngood-readings = 3";
         let expected = TimeSync {
             profile: Profile::Default,
             transport: Transport::UdpIpv4,

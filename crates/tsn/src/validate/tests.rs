@@ -162,7 +162,7 @@ fn a_message_that_is_missing_is_named_by_when_it_was_sent() {
     let missing: Vec<&Fault> = verdict.faults.iter().filter(|fault| fault.kind() == "missing").collect();
     let at = |sent_ns| Fault::Missing(0, network.streams[0].listeners[0], sent_ns);
     assert_eq!(missing, [&at(1_007_000), &at(3_007_000)]);
-    assert!(missing[0].in_words(&network).contains("sent at 1007us"), "{}", missing[0].in_words(&network));
+    assert!(missing[0].in_words(&network).contains("sent at 1.007ms"), "{}", missing[0].in_words(&network));
 }
 
 /// Gates that stay shut keep all that comes; it is not kept without end, and not for nothing.

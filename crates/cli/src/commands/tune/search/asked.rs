@@ -107,7 +107,7 @@ impl Asked {
         let quartet_ns = self.quartet_ns();
         match self.time_ns < quartet_ns {
             true => Err(Failure::new(format!(
-                "--time {}: four blocks of {} take about {}",
+                "--time {} is too short: four blocks of {} take about {}",
                 exact(self.time_ns),
                 exact(self.block_ns),
                 exact(quartet_ns)
