@@ -73,6 +73,7 @@ impl FromStr for Policy {
         let fail = |problem| PolicyError(text.into(), problem);
         let (name, value) = text.split_once(':').unwrap_or((text, ""));
         let priority = || match value.parse() {
+            _ if value.is_empty() => Err(fail("the priority is missing")),
             Ok(priority @ 1..=99) => Ok(priority),
             _ => Err(fail("the priority is not from 1 to 99")),
         };
@@ -214,7 +215,7 @@ mod tests {
     #[test]
     fn nonsense_is_explained() {
         for (text, word) in [
-            ("fifo", "1 to 99"),
+            ("fifo", "the priority is missing"),
             ("fifo:0", "1 to 99"),
             ("fifo:100", "1 to 99"),
             ("idle", "no such"),
