@@ -162,7 +162,9 @@ impl Document {
 
     /// Of its JSON text.
     pub fn read(text: &str) -> Result<Self, DocumentError> {
-        let document: Document = serde_json::from_str(text).map_err(|error| DocumentError::Form(error.to_string()))?;
+        let wrong =
+            |why: String| DocumentError::Form(if text.trim().is_empty() { "the file is empty".into() } else { why });
+        let document: Document = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         match document.ontick_plan {
             VERSION => document.within_limits(),
             other => Err(DocumentError::Form(format!("version {other}, and this program reads {VERSION}"))),
@@ -372,6 +374,7 @@ mod tests {
 
         other.nodes[0].name = "elsewhere".into();
         assert!(matches!(read.schedule(&other), Err(DocumentError::Unknown(_))));
+        assert_eq!(Document::read("\n").unwrap_err().to_string(), "not a plan of ontick: the file is empty");
         assert!(Document::read("{}").unwrap_err().to_string().starts_with("not a plan of ontick: missing field"));
         assert!(Document::read(&text.replace("\"ontick_plan\": 1", "\"ontick_plan\": 2")).is_err());
     }

@@ -49,7 +49,10 @@ pub struct Interface {
 pub fn import(text: &str) -> Result<Imported, YangError> {
     let document: Value = serde_json::from_str(text).map_err(|error| YangError {
         path: format!("line {} column {}", error.line(), error.column()),
-        what: format!("not JSON: {}", error.to_string().split(" at line").next().unwrap_or_default()),
+        what: match text.trim().is_empty() {
+            true => "the file is empty".into(),
+            false => format!("not JSON: {}", error.to_string().split(" at line").next().unwrap_or_default()),
+        },
         missing: None,
     })?;
     let root = Node::root(&document);

@@ -167,6 +167,7 @@ fn what_is_wrong_is_said_with_its_path() {
     let entry = format!("{table}/admin-control-list/gate-control-entry");
     let cases = [
         ("{".to_owned(), "line 1 column 1".to_owned(), "not JSON"),
+        ("\n".to_owned(), "line 2 column 0".to_owned(), "the file is empty"),
         ("{}".into(), "/".into(), "lacks `interfaces`"),
         (
             json!({ "ietf-interface:interfaces": {} }).to_string(),
