@@ -138,7 +138,8 @@ impl Pulse {
     }
 
     fn run_trains(self) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.width.saturating_add(self.gap_ns()))?;
         let trains = Trains {
             jobs: self.mechanisms()?.into_iter().map(|method| self.job(method)).collect(),
             cpus: self.cpus.clone(),
@@ -268,12 +269,16 @@ impl Pulse {
         Ok(pru::Output { pin, host })
     }
 
+    fn gap_ns(&self) -> u64 {
+        self.gap.unwrap_or(self.width.max(SHORTEST_GAP_NS))
+    }
+
     fn job(&self, method: Method) -> Job {
         Job {
             line: self.output.clone(),
             watched_line: self.input.clone(),
             width_ns: self.width,
-            gap_ns: self.gap.unwrap_or(self.width.max(SHORTEST_GAP_NS)),
+            gap_ns: self.gap_ns(),
             method,
             subtract_ns: None,
             on_exit: self.on_exit,

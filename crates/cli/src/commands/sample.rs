@@ -64,7 +64,12 @@ impl Sample {
         if let Some(path) = &self.read {
             return recording::show(path);
         }
+        let placement = self.measuring.placement.placement();
+        let mut limits = self.measuring.limits.limits_or(u64::MAX);
         let trigger = self.trigger.clone().unwrap_or(Trigger::Every(self.rate.unwrap_or(PERIOD_NS)));
+        if let Trigger::Every(period_ns) = trigger {
+            limits = flags::one_cycle(limits, period_ns)?;
+        }
         let sources = self.source.iter().map(|text| source::open(text)).collect::<Result<Vec<_>, _>>()?;
         let sinks = match self.sinks.is_empty() {
             // Who watches need not keep them.
@@ -84,7 +89,6 @@ impl Sample {
             ));
         }
 
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(u64::MAX));
         let simulated = computed(&sources, &trigger);
         if !self.measuring.needs_more() {
             privileges::SAMPLE.settle()?;

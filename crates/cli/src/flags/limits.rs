@@ -2,8 +2,10 @@
 
 use clap::Args;
 use ontick_measure::{Length, Limits};
+use ontick_units::exact;
 
 use super::{duration, time};
+use crate::failure::Failure;
 
 /// How long a measurement takes, and what in it deserves attention.
 #[derive(Args, Debug, Clone)]
@@ -34,5 +36,17 @@ impl LimitFlags {
     pub fn limits_or(&self, duration_ns: u64) -> Limits {
         let length = self.count.map_or(Length::Duration(self.duration.unwrap_or(duration_ns)), Length::Count);
         Limits { length, outlier_ns: self.outlier_threshold, stop_over_ns: self.stop_over }
+    }
+}
+
+/// The limits of a run of cycles of this length, in ns: one at least must end within them.
+pub fn one_cycle(limits: Limits, interval_ns: u64) -> Result<Limits, Failure> {
+    match limits.length {
+        Length::Duration(ns) if ns < interval_ns => Err(Failure::new(format!(
+            "no cycle of {} ends within {}: name a longer --duration, or a --count",
+            exact(interval_ns),
+            exact(ns)
+        ))),
+        _ => Ok(limits),
     }
 }

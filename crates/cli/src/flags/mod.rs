@@ -7,7 +7,7 @@ mod output;
 mod pictures;
 mod placement;
 
-pub use limits::LimitFlags;
+pub use limits::{LimitFlags, one_cycle};
 pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, cpus_of, needs_root, target};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;

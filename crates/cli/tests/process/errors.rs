@@ -38,7 +38,7 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--interval", "0"], &["above 0"]);
     fails(&["latency", "timer", "--interval", "0s"], &["above 0"]);
     fails(&["latency", "timer", "--interval", "10ns"], &["at least 1us"]);
-    fails(&["latency", "timer", "--interval", "2h"], &["at most 1h"]);
+    fails(&["latency", "timer", "--interval", "2h", "--duration", "3h"], &["at most 1h"]);
     fails(&["latency", "timer", "--method", "usleep"], &["usleep", "clock_nanosleep"]);
     fails(&["latency", "timer", "--policy", "fifo:100"], &["1 to 99"]);
     fails(&["latency", "timer", "--phase", "best"], &["best"]);
@@ -58,6 +58,25 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "wallclock", "--at", "25:00"], &["time of day"]);
     fails(&["latency", "wallclock", "--clock", "sun"], &["tai"]);
     fails(&["prove", "--duration", "1ms"], &["too short"]);
+    for command in [
+        &["latency", "timer", "--interval", "1h"][..],
+        &["latency", "timer", "--interval", "1h", "--waits", "2"],
+        &["latency", "timer", "--interval", "1h", "--cache", "untouched"],
+        &["latency", "timer", "--interval", "1h", "--cpu", "all"],
+        &["latency", "wallclock", "--interval", "1h"],
+        &["sample", "--source", "wave:sine", "--rate", "1h"],
+    ] {
+        fails(&[command, &["--duration", "2400ms"]].concat(), &["no cycle of 1h ends within 2.4s", "--count"]);
+    }
+    for command in [
+        &["latency", "wakeup", "--interval", "1s"][..],
+        &["latency", "edge", "--interval", "1s"],
+        &["latency", "response", "--interval", "1s"],
+        &["latency", "roundtrip", "--period", "1s"],
+        &["pulse", "--gap", "999ms", "--width", "1ms"],
+    ] {
+        fails(&[command, &["--duration", "900ms"]].concat(), &["no cycle of 1s ends within 900ms"]);
+    }
     fails(&["compare", "one.json"], &["2"]);
     fails(&["check", "--cpu", "4000"], &["CPU 4000", "online"]);
     fails(&["check", "--duration", "1s"], &["--cpu"]);

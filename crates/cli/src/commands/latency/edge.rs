@@ -48,7 +48,8 @@ fn mechanisms(text: &str) -> Result<Mechanisms<Method>, String> {
 
 impl Edge {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let (drive, see) = match (self.output, self.input) {
             (Some(drive), Some(see)) => (drive, see),
             _ => simulated::joined(4, 17)?,

@@ -136,7 +136,7 @@ impl Response {
         let (input, output) = (pin(input)?, pin(output)?);
         let (inverse, on_exit) = (self.inverse, self.on_exit);
         let follower = Follower { input, output, inverse, on_exit, host };
-        let limits = self.measuring.limits.limits();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let asked = with_lines(&self.measuring, Kind::Response, [PRU.to_string()], &[]);
         let asked = Measurement { keeps: None, ..asked };
         measuring::run(asked, &self.measuring.output, |_| true, |o| follower.measure(PRU, limits, o).map(|s| vec![s]))
@@ -152,7 +152,8 @@ impl Response {
         if self.input.is_none() {
             return Err(Failure::new("name the lines that the board is joined to: --input LINE --output LINE"));
         }
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
         let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
@@ -165,7 +166,8 @@ impl Response {
     }
 
     fn measure(self, note: Option<String>, instrument: Option<&Instrument>) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let ends = self.ends()?;
         let (pair, interval_ns, observer_cpu) = (self.pair(), self.interval, self.observer_cpu);
         let job = |method| Job {

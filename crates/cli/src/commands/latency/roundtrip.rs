@@ -21,7 +21,7 @@ use self::requesting::{Requesting, Summary};
 pub use self::way::Responder;
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags::MeasuringFlags;
+use crate::flags::{self, MeasuringFlags};
 
 /// Measure the round trip of a cyclic job over a network: a request each period, and the time until its answer is there.
 ///
@@ -75,6 +75,8 @@ impl RoundTrip {
             return self.answer();
         }
         self.requests.check()?;
+        // Before a cable is laid.
+        self.length()?;
         match (&self.requests.way.interface, &self.requests.way.to) {
             (Some(interface), Some(Responder::Station(address))) => {
                 let (port, to) = self.requests.way.open_station(interface, *address)?;
@@ -112,17 +114,17 @@ impl RoundTrip {
     }
 
     /// How many periods, and how long they are together.
-    fn length(&self) -> (u64, Limits) {
-        let limits = self.measuring.limits.limits();
+    fn length(&self) -> Result<(u64, Limits), Failure> {
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.requests.period)?;
         let count = match limits.length {
-            Length::Duration(ns) => (ns / self.requests.period).max(1),
+            Length::Duration(ns) => ns / self.requests.period,
             Length::Count(count) => count,
         };
-        (count, Limits { length: Length::Duration(count.saturating_mul(self.requests.period)), ..limits })
+        Ok((count, Limits { length: Length::Duration(count.saturating_mul(self.requests.period)), ..limits }))
     }
 
     fn measure<P: Port + Send + 'static>(&self, ends: Ends<P>) -> Result<Outcome, Failure> {
-        let (count, limits) = self.length();
+        let (count, limits) = self.length()?;
         let takes_ns = Timetable::of_series(1, limits, Some(self.requests.period), self.measuring.load());
         let mut asked = Measurement {
             takes_ns,

@@ -82,7 +82,8 @@ fn phase(text: &str) -> Result<Offset, String> {
 
 impl Timer {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let jobs: Vec<Job> = self
             .method
             .0
@@ -143,7 +144,8 @@ impl Timer {
                 "--cpu with several CPUs measures one wait on each: leave out --waits, --cache and --cpus, or name one CPU",
             ));
         }
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
         let cases = timer::cases(jobs, cpus);
         let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
@@ -159,7 +161,8 @@ impl Timer {
 
     /// Work after each wait, with what is done for its code and data.
     fn measure_cached(&self, jobs: &[Job]) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let bytes = self.working_set as usize * 1024;
         let of_job = |job: &Job| {
             let job = *job;
@@ -184,7 +187,8 @@ impl Timer {
                 "--explain finds the cause of one wait, not of a sum: leave out --waits or --explain",
             ));
         }
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
         let cases = jobs.iter().flat_map(|job| waits::cases(job, count));
         let asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };

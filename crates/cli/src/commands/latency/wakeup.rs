@@ -37,7 +37,8 @@ fn bells(text: &str) -> Result<Mechanisms<Method>, String> {
 
 impl Wakeup {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let (interval, from) = (self.interval, self.from_cpu);
         if let Some((cpus, note)) = self.measuring.placement.together(false)? {
             let takes_ns = Timetable::of_series(self.method.0.len(), limits, None, self.measuring.load());

@@ -56,7 +56,11 @@ fn time_of_day(text: &str) -> Result<u64, String> {
 
 impl Wallclock {
     pub fn run(self) -> Result<Outcome, Failure> {
-        let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits());
+        let placement = self.measuring.placement.placement();
+        let mut limits = self.measuring.limits.limits();
+        if self.at.is_none() {
+            limits = flags::one_cycle(limits, self.interval)?;
+        }
         let (interval_ns, offset_ns) = self.at.map_or((self.interval, 0), |at| (86_400_000_000_000, at));
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
