@@ -16,6 +16,7 @@ use ontick_record::{Measurement as Kind, Series};
 
 use super::beside::{Beside, Instrument};
 use super::measuring::{self, Measurement};
+use super::simulated;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
 use crate::privileges;
@@ -29,9 +30,9 @@ use crate::privileges;
     mut_arg("explain", |explain| explain.help("Trace the kernel and name the cause of pulses that are too wide (needs root)"))
 )]
 pub struct Pulse {
-    /// The line that is driven; for --method pru a pin of the PRU (P9_31, or pru0:0)
-    #[arg(long, value_name = "LINE", default_value = "sim:bench/17")]
-    output: Name,
+    /// The line that is driven; for --method pru a pin of the PRU (P9_31, or pru0:0) [default: sim:bench/17]
+    #[arg(long, value_name = "LINE")]
+    output: Option<Name>,
     /// A line that is joined to the driven one and watches its pulses
     #[arg(long, value_name = "LINE")]
     input: Option<Name>,
@@ -70,9 +71,9 @@ pub struct Pulse {
     /// a Raspberry Pi Pico with ontick's firmware times its edges: pico:/dev/ttyACM0,channel=0 (docs/pico.md)
     #[arg(long, value_name = "sigrok:DRIVER|pico:DEVICE,channel=CHANNEL[,KEY=VALUE…]", conflicts_with_all = ["table", "calibrate"])]
     observer: Option<Instrument>,
-    /// State of the driven line afterwards: keep, low, high or input
-    #[arg(long, value_name = "STATE", default_value = "low")]
-    on_exit: OnExit,
+    /// State of the driven line afterwards: keep, low, high or input [default: low, and input without --output]
+    #[arg(long, value_name = "STATE")]
+    on_exit: Option<OnExit>,
     /// How many CPUs the program and its load may use together: a number, one or all; or several, one after the other
     /// (1,all)
     #[arg(long, value_name = "N|one|all", value_delimiter = ',', default_value = "all")]
@@ -166,9 +167,9 @@ impl Pulse {
         let table = Table {
             kernel: note.is_none(),
             pru: self.pru.map(|pin| self.pru_output(pin)).transpose()?,
-            line: self.output.clone(),
+            line: self.output(),
             watched_line: self.input.clone(),
-            on_exit: self.on_exit,
+            on_exit: self.on_exit(),
             cpu: self.measuring.placement.placement().cpu,
             load: self.measuring.load.clone().unwrap_or(Load::Mix("all")),
             duration_ns: self.measuring.limits.duration.unwrap_or(TABLE_NS),
@@ -191,23 +192,33 @@ impl Pulse {
         note: Option<String>,
         measure: impl FnOnce(&mut Observer) -> Result<Vec<Series>, Error>,
     ) -> Result<Outcome, Failure> {
+        let lines = self.lines();
         let mut asked = Measurement {
             cpu,
             takes_ns,
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
-            simulated: ontick_gpio::simulation_note(&self.lines()),
+            simulated: ontick_gpio::simulation_note(&lines.iter().collect::<Vec<_>>()),
             ..Measurement::asked(&self.measuring, kind, series)
         };
-        asked.keeps = asked.keeps.filter(|_| !takes_all).map(|more| more | privileges::of_lines(self.lines()));
+        asked.keeps = asked.keeps.filter(|_| !takes_all).map(|more| more | privileges::of_lines(&lines));
         asked.facts.extend(note);
         let calibrated = |series: &Series| series.pulse.as_ref().is_some_and(|pulse| pulse.subtracted_ns.is_some());
         measuring::run(asked, &self.measuring.output, |series| !self.calibrate || calibrated(series), measure)
     }
 
-    fn lines(&self) -> Vec<&Name> {
+    fn lines(&self) -> Vec<Name> {
         let driven = !matches!(self.method, Mechanism::Pwm | Mechanism::Spi | Mechanism::Pru);
-        driven.then_some(&self.output).into_iter().chain(&self.input).collect()
+        driven.then(|| self.output()).into_iter().chain(self.input.clone()).collect()
+    }
+
+    fn output(&self) -> Name {
+        self.output.clone().unwrap_or_else(|| simulated::line(17))
+    }
+
+    /// A line that nobody named is left as nobody uses it: another may be wired to it.
+    fn on_exit(&self) -> OnExit {
+        self.on_exit.unwrap_or(if self.output.is_some() { OnExit::Low } else { OnExit::Input })
     }
 
     fn mechanisms(&self) -> Result<Vec<Method>, Failure> {
@@ -253,14 +264,14 @@ impl Pulse {
 
     /// Why the kernel module's pulses cannot stand beside the program's.
     fn why_no_kernel(&self) -> Option<String> {
-        let why = kmod::usable(&[&self.output]).err()?;
+        let why = kmod::usable(&[&self.output()]).err()?;
         Some(format!("pulses by the kernel module are not among these: {why}"))
     }
 
     /// The pin, if the machine has any.
     fn of_pru(&self) -> Result<pru::Output, Failure> {
         pru::Host::default().check()?;
-        self.pru_output(self.output.to_string().parse().map_err(Failure::new)?)
+        self.pru_output(self.output().to_string().parse().map_err(Failure::new)?)
     }
 
     fn pru_output(&self, pin: pru::Pin) -> Result<pru::Output, Failure> {
@@ -275,13 +286,37 @@ impl Pulse {
 
     fn job(&self, method: Method) -> Job {
         Job {
-            line: self.output.clone(),
+            line: self.output(),
             watched_line: self.input.clone(),
             width_ns: self.width,
             gap_ns: self.gap_ns(),
             method,
             subtract_ns: None,
-            on_exit: self.on_exit,
+            on_exit: self.on_exit(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        pulse: Pulse,
+    }
+
+    #[test]
+    fn a_line_that_nobody_named_is_let_go() {
+        let of = |words: &[&str]| {
+            let pulse = Alone::try_parse_from([&["pulse"], words].concat()).unwrap().pulse;
+            (pulse.output().to_string(), pulse.on_exit())
+        };
+        assert_eq!(of(&[]), ("sim:bench/17".into(), OnExit::Input));
+        assert_eq!(of(&["--on-exit", "high"]), ("sim:bench/17".into(), OnExit::High));
+        assert_eq!(of(&["--output", "sim:bench/17"]), ("sim:bench/17".into(), OnExit::Low));
     }
 }
