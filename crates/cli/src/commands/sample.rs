@@ -116,7 +116,7 @@ impl Sample {
         let named = Named { all: sources, names: self.source.clone(), gone: gone.clone() };
         let resting = Resting { demands: Demands::find(&trigger), rests: Arc::new(OnceLock::new()) };
         let rests = resting.rests.clone();
-        let mut incomplete = Vec::new();
+        let (mut incomplete, mut handed_on) = (Vec::new(), 0);
         let outcome = measuring::run(
             asked,
             &output,
@@ -135,10 +135,13 @@ impl Sample {
                 }
                 end.facts.into_iter().for_each(|fact| observer.fact(fact));
                 end.notes.into_iter().for_each(|note| observer.note(note));
-                incomplete = end.incomplete;
+                (incomplete, handed_on) = (end.incomplete, end.handed_on);
                 series.map(|series| vec![series])
             },
         );
+        if outcome.is_err() && handed_on == 0 {
+            chain::remove_files(&sinks);
+        }
         let outcome = match (outcome, gone.get()) {
             (Ok(_), Some(why)) => Err(Failure::new(format!("sampling ended before its time: {why}"))),
             (outcome, _) => outcome,

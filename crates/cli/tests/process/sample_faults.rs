@@ -105,6 +105,22 @@ fn a_full_disk_ends_the_run_or_only_its_file() {
 }
 
 #[test]
+fn a_run_that_does_not_begin_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, record) = (format!("file:{}", path("samples")), path("none/run.json"));
+    let sample = ["sample", "--count", "3", "--to", &file];
+    fails(&[&sample[..], &["--source", "wave:sine", "--to", "unix:/no/such/folder/socket"]].concat(), &["/no/such"]);
+    fails(&[&sample[..], &["--source", "lines:gpiochip4000:3"]].concat(), &["gpiochip4000"]);
+    fails(&[&sample[..], &["--source", "wave:sine", "--record", &record]].concat(), &[&record]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    // What was there before stays.
+    fs::write(path("samples"), "kept").unwrap();
+    fails(&[&sample[..], &["--source", "wave:sine"]].concat(), &["exists already"]);
+    assert_eq!(fs::read_to_string(path("samples")).unwrap(), "kept");
+}
+
+#[test]
 fn a_reader_of_standard_output_that_has_enough_ends_the_run() {
     let mut child =
         ontick(&["sample", "--source", "wave:ramp"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

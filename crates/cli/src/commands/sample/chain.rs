@@ -32,6 +32,8 @@ pub struct End {
     pub notes: Vec<String>,
     /// Files, and standard output, that do not have all samples, and why.
     pub incomplete: Vec<String>,
+    /// How many samples there were.
+    pub handed_on: u64,
 }
 
 /// Least and most that a slow reader may be behind, in bytes.
@@ -62,7 +64,13 @@ impl Chain {
                     stream
                 }
             };
-            open.push(sink::open(sink, stream, clients.clone())?);
+            match sink::open(sink, stream, clients.clone()) {
+                Ok(one) => open.push(one),
+                Err(error) => {
+                    remove_files(&sinks[..open.len()]);
+                    return Err(error);
+                }
+            }
         }
         let run = {
             let (passed, channels) = (passed.clone(), channels.clone());
@@ -120,7 +128,16 @@ impl Chain {
             if complete { &mut facts } else { &mut notes }.push(reported(client, handed_on));
         }
         let failed = clients.iter().filter(|client| client.essential && client.problem().is_some());
-        End { facts, notes, incomplete: failed.map(|client| reported(client, handed_on)).collect() }
+        End { facts, notes, incomplete: failed.map(|client| reported(client, handed_on)).collect(), handed_on }
+    }
+}
+
+/// Removes the files of sinks that were opened and got no sample: they would stand in the way of the next run.
+pub fn remove_files(opened: &[Sink]) {
+    for sink in opened {
+        if let Where::File { path, .. } = &sink.to {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
