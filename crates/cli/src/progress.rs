@@ -76,8 +76,13 @@ impl Progress {
         }
     }
 
-    /// Says at once which reader of samples failed; the screen shows all of them anyway.
+    /// Says at once which reader of samples failed while others go on; the screen shows all of them anyway, and the end of
+    /// the run speaks for itself.
     fn report_failures(&mut self, samples: Option<&Samples>) {
+        let goes_on = |samples: &&Samples| {
+            !samples.listening.is_empty() || samples.readers.iter().any(|of| matches!(of.state, State::Here { .. }))
+        };
+        let samples = samples.filter(goes_on);
         for reader in samples.iter().flat_map(|samples| &samples.readers) {
             let State::Failed(why) = &reader.state else { continue };
             if matches!(self.view, View::Screen) || self.reported.contains(&reader.name) {

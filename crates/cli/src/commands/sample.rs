@@ -150,7 +150,11 @@ impl Sample {
             return outcome;
         }
         // A full disk may have cost both, the samples and the record.
-        let kept = format!("not all samples were kept: {}", incomplete.join("; "));
+        let kept = match to_stdout {
+            // The summary with its warnings is on standard error, too.
+            true => "not all samples were kept (the warnings above say why)".into(),
+            false => format!("not all samples were kept: {}", incomplete.join("; ")),
+        };
         Err(Failure::new(match outcome {
             Ok(_) => kept,
             Err(failure) => format!("{failure}; {kept}"),

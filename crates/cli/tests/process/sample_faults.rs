@@ -121,6 +121,17 @@ fn a_run_that_does_not_begin_leaves_no_file() {
 }
 
 #[test]
+fn what_standard_output_did_not_take_is_said_once() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let words = ["sample", "--source", "wave:ramp", "--rate", "1kHz", "--count", "20"];
+    let output = ontick(&words).stdout(full).output().unwrap();
+    let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.matches("No space left on device").count(), 1, "{said}");
+    assert!(said.ends_with("ontick: not all samples were kept (the warnings above say why)"), "{said}");
+}
+
+#[test]
 fn a_reader_of_standard_output_that_has_enough_ends_the_run() {
     let mut child =
         ontick(&["sample", "--source", "wave:ramp"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
