@@ -99,7 +99,7 @@ fn head(network: &Network, about: &str) -> String {
 }
 
 fn text(network: &Network, routes: &[Vec<LinkId>], about: &str) -> String {
-    let mut text = format!("network   {}\n", head(network, about));
+    let mut text = ontick_report::text::labelled("network   ", &head(network, about), &terminal::style());
     let loads = loads(network, routes);
     let mut used: Vec<LinkId> = (0..network.links.len()).filter(|link| loads[*link].1 > 0).collect();
     used.sort_by(|a, b| loads[*b].0.total_cmp(&loads[*a].0).then(a.cmp(b)));
