@@ -7,7 +7,7 @@ use ontick_measure::{Live, conditions};
 use ontick_record::{Measurement, Run, Series};
 use ontick_report::text::samples::{Samples, State};
 use ontick_report::text::{self, Moment};
-use ontick_units::show;
+use ontick_units::{count, show};
 
 use crate::terminal;
 
@@ -91,7 +91,7 @@ impl Progress {
             if matches!(self.view, View::Line) {
                 terminal::clear_line();
             }
-            terminal::say(&format!("{}: {why} (after {} samples)", reader.name, reader.samples));
+            terminal::say(&format!("{}: {why} (after {} samples)", reader.name, count(reader.samples)));
             self.reported.push(reader.name.clone());
         }
     }

@@ -2,24 +2,7 @@
 //! never shown as 100 %.
 
 use ontick_units::show;
-
-/// A count in groups of three: `30 000`.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A count with its noun: `1 cycle`, `30 000 cycles`.
-pub(crate) fn counted(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
-}
+pub(crate) use ontick_units::{count, counted};
 
 /// A time without the zeros that a table needs: `61us`, `5s`, `1.5ms`.
 pub(crate) fn plain(ns: u64) -> String {
@@ -68,12 +51,6 @@ pub(crate) fn times(ratio: f64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn counts_are_grouped() {
-        assert_eq!([count(0), count(999), count(1_000), count(12_345_678)], ["0", "999", "1 000", "12 345 678"]);
-        assert_eq!([counted(1, "cycle"), counted(0, "cycle")], ["1 cycle", "0 cycles"]);
-    }
 
     #[test]
     fn nearly_all_is_not_all() {

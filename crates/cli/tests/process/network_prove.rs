@@ -24,17 +24,19 @@ fn guide() -> TempDir {
 fn the_network_of_the_guide_keeps_its_promises_and_is_drawn() {
     let folder = guide();
     let files = ["--record", "run.json", "--html", "proof.html", "--svg", "frames.svg", "--junit", "proof.xml"];
-    let more = [&["--in", "simulation", "--duration", "100ms", "--load", "30%"][..], &files].concat();
+    let more = [&["--in", "simulation", "--duration", "200ms", "--load", "30%"][..], &files].concat();
     let proven = prove(&folder, &more);
     assert_eq!(proven.status.code(), Some(0), "{}{}", stdout(&proven), stderr(&proven));
     let said = stdout(&proven);
     assert!(said.contains("simulated") && said.contains("messages came within their promise"), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("All 1 800 messages came") && words.contains("of 1 800 sent 0 were lost"), "{said}");
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let record: Value = serde_json::from_str(&read("run.json")).unwrap();
     let streams = record["network"]["streams"].as_array().unwrap();
-    // video to one listener, setpoint to two: 100 messages of four frames, and 400 of one.
-    assert_eq!(streams.iter().map(|of| of["sent"].as_u64().unwrap()).collect::<Vec<_>>(), [100, 400, 400]);
-    assert_eq!(record["network"]["frames"], 800);
+    // video to one listener, setpoint to two: 200 messages of four frames, and 800 of one.
+    assert_eq!(streams.iter().map(|of| of["sent"].as_u64().unwrap()).collect::<Vec<_>>(), [200, 800, 800]);
+    assert_eq!(record["network"]["frames"], 1600);
     for of in streams {
         let [least, most] = ["min_ns", "max_ns"].map(|name| of[name].as_u64().unwrap());
         assert!(least > 0 && most <= of["planned_ns"].as_u64().unwrap(), "{of}");

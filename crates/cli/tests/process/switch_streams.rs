@@ -65,7 +65,7 @@ fn streams_pass_as_their_filters_meters_and_gates_allow() {
     let policed: u64 = (0..3).flat_map(dropped).sum();
     assert_eq!(count(&counters["ports"][0], "policed"), policed, "{counters}");
     let status = stdout(&bench.switch(&["status"]));
-    let line = format!("stream    metered  1000 frames · dropped: {} above its rate and burst", dropped(1)[2]);
+    let line = format!("stream    metered  1 000 frames · dropped: {} above its rate and burst", dropped(1)[2]);
     assert!(status.contains(&line), "{status}");
 
     // Streams are changed under way, and those that stay go on counting.

@@ -9,7 +9,7 @@ use std::thread;
 use clap::Args;
 use ontick_gpio::{Edge, Edges, Gone, Line, Name, Request};
 use ontick_rt::clock::ClockId;
-use ontick_units::show;
+use ontick_units::{count, counted, show};
 use serde::Serialize;
 
 use super::pace::GLANCE_NS;
@@ -90,7 +90,7 @@ impl Watch {
             (tally, ended)
         });
         let simulated = watched.iter().map(|line| render::note(line.backend)).max().unwrap_or_default();
-        terminal::say(&format!("{} edges, {} lost{simulated}", tally.edges, tally.lost));
+        terminal::say(&format!("{}, {} lost{simulated}", counted(tally.edges, "edge"), count(tally.lost)));
         ended.map(|()| Outcome::Met)
     }
 

@@ -15,6 +15,7 @@ use ontick_network::roundtrip::{
 };
 use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::thread::ThreadSetup;
+use ontick_units::count;
 
 pub use self::request_flags::RequestFlags;
 use self::requesting::{Requesting, Summary};
@@ -171,7 +172,7 @@ impl RoundTrip {
                 .map_err(|error| Error::Impossible(format!("watching the responder's thread: {error}")))?;
             refused.into_iter().for_each(|what| observer.note(format!("responder: {what}")));
             if answered.overflowed > 0 {
-                observer.note(format!("{} requests found no room at the responder", answered.overflowed));
+                observer.note(format!("{} requests found no room at the responder", count(answered.overflowed)));
             }
         }
         let mut whole = series?;

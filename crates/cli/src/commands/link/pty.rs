@@ -7,6 +7,7 @@ use ontick_gpio::Name;
 use ontick_link::Method;
 use ontick_link::transfer::both_ways::{self, Passed};
 use ontick_measure::Placement;
+use ontick_units::{count, counted};
 
 use super::bench::below;
 use super::ends::{self, CodeFlags};
@@ -88,8 +89,9 @@ fn said(passed: &Passed, note: &str) -> String {
         (noise, "times noise"),
         (anew, "restarts of the other end"),
     ];
-    let counts: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
-    format!("sent {sent} bytes, received {received}{counts}{note}")
+    let counts: String =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", count(*n))).collect();
+    format!("sent {}, received {}{counts}{note}", counted(sent, "byte"), count(received))
 }
 
 /// Another one than any process at this wire had before, nor has at its other end.

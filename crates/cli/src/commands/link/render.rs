@@ -4,6 +4,7 @@ use ontick_gpio::{Backend, Name};
 use ontick_link::frame::Damage;
 use ontick_link::stream::Number;
 use ontick_link::transfer::{Reception, Sent, Warning};
+use ontick_units::{count, counted};
 
 /// What is said beside figures where any line is simulated.
 pub fn note(lines: &[Option<&Name>]) -> &'static str {
@@ -19,8 +20,8 @@ pub fn sent(sent: &Sent, returns: bool, lines: &[Option<&Name>]) -> String {
         (false, true, _) => "; given up, as nobody answers (is the receiver running, with the same code?)",
         (false, false, _) => "; ended before everything was sent",
     };
-    let again = if repeated > 0 { format!(", {repeated} of them again") } else { String::new() };
-    format!("sent {bytes} bytes in {frames} frames{again}{end}{}", note(lines))
+    let again = if repeated > 0 { format!(", {} of them again", count(repeated)) } else { String::new() };
+    format!("sent {} in {}{again}{end}{}", counted(bytes, "byte"), counted(frames, "frame"), note(lines))
 }
 
 pub fn got(got: &Reception, lines: &[Option<&Name>]) -> String {
@@ -30,8 +31,10 @@ pub fn got(got: &Reception, lines: &[Option<&Name>]) -> String {
         (got.foreign, "of another stream"),
         (got.noise, "times noise"),
     ];
-    let counts: String = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {n} {what}")).collect();
-    let mended = if got.mended > 0 { format!(", {} blocks replaced by parity", got.mended) } else { String::new() };
+    let counts: String =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", count(*n))).collect();
+    let mended =
+        if got.mended > 0 { format!(", {} blocks replaced by parity", count(got.mended)) } else { String::new() };
     let end = match (got.began, got.ended) {
         (_, true) => "",
         (true, false) => "; the end never came: the sender fell silent, or this was ended",
@@ -40,7 +43,12 @@ pub fn got(got: &Reception, lines: &[Option<&Name>]) -> String {
         }
         (false, false) => "; nothing came that could be read",
     };
-    format!("received {} bytes in {} frames{counts}{mended}{end}{}", got.bytes, got.frames, note(lines))
+    format!(
+        "received {} in {}{counts}{mended}{end}{}",
+        counted(got.bytes, "byte"),
+        counted(got.frames, "frame"),
+        note(lines)
+    )
 }
 
 pub fn warning(warning: Warning) -> String {
@@ -56,5 +64,19 @@ pub fn warning(warning: Warning) -> String {
                 _ => format!("frame {index} is damaged"),
             },
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped_and_one_frame_is_no_frames() {
+        let of = |bytes, frames| {
+            let sent = Sent { bytes, frames, repeated: 0, complete: true, unanswered: false };
+            super::sent(&sent, false, &[])
+        };
+        assert_eq!([of(1, 1), of(4096, 20)], ["sent 1 byte in 1 frame", "sent 4 096 bytes in 20 frames"]);
     }
 }

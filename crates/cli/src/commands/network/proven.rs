@@ -6,6 +6,7 @@ use ontick_record::run::Judged;
 use ontick_record::{Histogram, Series};
 use ontick_tsn::network::{LinkId, Network};
 use ontick_tsn::validate::Schedule;
+use ontick_units::count;
 
 /// A stream at a listener. What carries its frames may add so many ns to what is promised.
 pub fn stream(network: &Network, schedule: &Schedule, of: &Delivered, added_ns: u64) -> ProvenStream {
@@ -68,12 +69,18 @@ pub fn judged(proof: &NetworkProof, sent: &str) -> Vec<Judged> {
     vec![
         requirement(
             promise,
-            format!("of {} sent {lost} were lost, {late} late, {early} early", sum(|of| of.sent)),
+            format!(
+                "of {} sent {} were lost, {} late, {} early",
+                count(sum(|of| of.sent)),
+                count(lost),
+                count(late),
+                count(early)
+            ),
             lost + late + early == 0,
         ),
         requirement(
             "every frame once and in order",
-            format!("{missing} missing, {behind} out of order, {twice} doubled"),
+            format!("{} missing, {} out of order, {} doubled", count(missing), count(behind), count(twice)),
             missing + behind + twice == 0,
         ),
         requirement(

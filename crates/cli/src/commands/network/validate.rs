@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ontick_report::text::fitted;
 use ontick_switch::files;
 use ontick_tsn::network::Network;
 use ontick_tsn::validate::{MOST_MESSAGES, Schedule, ValidationInput, Verdict, validate};
-use ontick_units::show;
+use ontick_units::{count, exact, show};
 use serde_json::json;
 
 use super::network_flags::NetworkFlags;
@@ -63,7 +64,10 @@ impl Validate {
         let input =
             ValidationInput { network: &network, schedule: &schedule, target: &target, most_messages: MOST_MESSAGES };
         let verdict = validate(&input);
-        let text = if self.json { json(&network, &verdict)? } else { text(&network, &verdict) };
+        let text = match self.json {
+            true => json(&network, &verdict)?,
+            false => fitted(&text(&network, &verdict), &terminal::style()),
+        };
         terminal::print(&text)?;
         Ok(if verdict.holds() { Outcome::Met } else { Outcome::NotMet })
     }
@@ -81,10 +85,10 @@ impl Validate {
 }
 
 fn text(network: &Network, verdict: &Verdict) -> String {
-    let followed = show(verdict.followed_ns);
+    let followed = exact(verdict.followed_ns);
     let whole =
         if verdict.complete { "twice the time after which all begins again" } else { "a part of its common period" };
-    let mut text = format!("followed  {} messages through {followed}, {whole}\n", verdict.messages);
+    let mut text = format!("followed  {} messages through {followed}, {whole}\n", count(verdict.messages));
     if let Some(slowest) = verdict.delays.iter().max_by_key(|delay| delay.most_ns) {
         text += &format!(
             "delays    up to {} ({} to {})\n",

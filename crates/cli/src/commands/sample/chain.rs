@@ -10,6 +10,7 @@ use ontick_acquire::ring::{self, Writer};
 use ontick_acquire::sink::{self, Client, Clients, OpenSinks, Sink, Where};
 use ontick_acquire::{Channel, Error, Source, Trigger, acquisition};
 use ontick_measure::avoid_cpu::AvoidCpu;
+use ontick_units::{count, counted};
 
 use super::watching::{Watching, period_ns};
 
@@ -114,10 +115,10 @@ impl Chain {
         self.open.into_iter().for_each(OpenSinks::close);
         let passed = &self.passed;
         let counts = format!(
-            "{} samples handed on; {} slots missed; {} samples found the ring full, which was never fuller than {:.1} %",
-            passed.samples.load(Relaxed),
-            passed.late.load(Relaxed),
-            passed.full.load(Relaxed),
+            "{} handed on; {} missed; {} found the ring full, which was never fuller than {:.1} %",
+            counted(passed.samples.load(Relaxed), "sample"),
+            counted(passed.late.load(Relaxed), "slot"),
+            counted(passed.full.load(Relaxed), "sample"),
             passed.ring_peak.load(Relaxed) as f64 / 10.0
         );
         let (clients, handed_on) = (self.clients.all(), passed.samples.load(Relaxed));
@@ -143,8 +144,8 @@ pub fn remove_files(opened: &[Sink]) {
 
 fn reported(client: &Client, handed_on: u64) -> String {
     let (samples, missed) = (client.samples.load(Relaxed), client.missed.load(Relaxed));
-    let missed = if missed > 0 { format!(", was too slow for {missed}") } else { String::new() };
-    let lacks = client.behind(handed_on);
+    let missed = if missed > 0 { format!(", was too slow for {}", count(missed)) } else { String::new() };
+    let lacks = count(client.behind(handed_on));
     let problem = client.problem().map(|problem| format!(", lacks the last {lacks}: {problem}")).unwrap_or_default();
-    format!("{}: {samples} samples{missed}{problem}", client.name)
+    format!("{}: {}{missed}{problem}", client.name, counted(samples, "sample"))
 }

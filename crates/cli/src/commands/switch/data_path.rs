@@ -5,6 +5,7 @@ use ontick_switch::kernel::status::{LinkState, PortStatus, Status};
 use ontick_switch::user::counters::{PortCounters, QueueCounters};
 use ontick_switch::user::serve::{PortReport, Report};
 use ontick_tsn::model::{Class, Port, Switch};
+use ontick_units::count;
 
 /// Of a user data plane, which counts every frame itself.
 pub fn of_user(switch: &Switch, report: Option<&Report>) -> DataPath {
@@ -90,10 +91,16 @@ pub fn of_kernel(switch: &Switch, status: &Status) -> DataPath {
             }
         };
         let counts = &seen.interface;
-        let mut remarks =
-            vec![format!("the interface sent {} frames in all, and could not send {}", counts.sent, counts.not_sent)];
+        let mut remarks = vec![format!(
+            "the interface sent {} frames in all, and could not send {}",
+            count(counts.sent),
+            count(counts.not_sent)
+        )];
         if seen.refused > 0 {
-            remarks.push(format!("{} frames were dropped before any queue (root queueing discipline)", seen.refused));
+            remarks.push(format!(
+                "{} frames were dropped before any queue (root queueing discipline)",
+                count(seen.refused)
+            ));
         }
         remarks.extend(seen.driver.iter().map(|(name, count)| format!("the driver counts {name}: {count}")));
         PathPort {

@@ -4,7 +4,7 @@ use ontick_rt::clock::ClockId;
 use ontick_switch::user::counters::QueueCounters;
 use ontick_switch::user::serve::{PortReport, Report};
 use ontick_tsn::model::{Class, GateOverride, Port, Switch};
-use ontick_units::{exact, show};
+use ontick_units::{count, exact, show};
 use serde::Serialize;
 
 use super::causes::causes;
@@ -135,7 +135,11 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
 fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounters) -> String {
     let lost = causes(&counters.not_forwarded());
     let lost = if lost.is_empty() { String::new() } else { format!(" · {}", lost.join(", ")) };
-    let mut text = format!("  came in   {} frames, {} octets{lost}\n", counters.received.get(), counters.octets.get());
+    let mut text = format!(
+        "  came in   {} frames, {} octets{lost}\n",
+        count(counters.received.get()),
+        count(counters.octets.get())
+    );
     text += &format!(
         "  {:<16} {:>12} {:>14} {:>8} {:>8} {:>6} {:>8}\n",
         "class", "frames", "octets", "dropped", "waiting", "late", "overdue"

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ontick_switch::kernel::StreamCount;
 use ontick_switch::user::counters::StreamCounters;
 use ontick_tsn::model::{Stream, Switch};
+use ontick_units::count;
 
 use super::causes::causes;
 
@@ -25,5 +26,5 @@ fn line(stream: &str, frames: u64, drops: &[(&str, u64)], remarks: &[(&str, u64)
     let dropped = causes(drops);
     let dropped = if dropped.is_empty() { String::new() } else { format!(" · dropped: {}", dropped.join(", ")) };
     let remarks: String = causes(remarks).iter().map(|remark| format!(" · {remark}")).collect();
-    format!("stream    {stream}  {frames} frames{dropped}{remarks}\n")
+    format!("stream    {stream}  {} frames{dropped}{remarks}\n", count(frames))
 }

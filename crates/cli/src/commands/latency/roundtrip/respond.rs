@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ontick_measure::{Length, Placement};
 use ontick_network::roundtrip::{DatagramPort, EthernetPort, Port, ResponderThread, Station};
+use ontick_units::count;
 
 use super::{RoundTrip, thread_placement};
 use crate::failure::{Failure, Outcome};
@@ -57,15 +58,16 @@ impl RoundTrip {
         let (answered, refused) = thread.stop()?;
         let mut warnings: Vec<String> = refused;
         if answered.refused > 0 {
-            warnings.push(format!("{} answers were not taken by the kernel: no link, or no room", answered.refused));
+            warnings
+                .push(format!("{} answers were not taken by the kernel: no link, or no room", count(answered.refused)));
         }
         if answered.overflowed > 0 {
-            warnings.push(format!("{} frames came and found no room", answered.overflowed));
+            warnings.push(format!("{} frames came and found no room", count(answered.overflowed)));
         }
         let warnings: String = warnings.iter().map(|what| format!("warning: {what}\n")).collect();
         terminal::print(&format!(
             "Answered {} requests, those of practice among them. Nothing was measured here.\n{warnings}",
-            answered.answers
+            count(answered.answers)
         ))?;
         Ok(Outcome::Met)
     }

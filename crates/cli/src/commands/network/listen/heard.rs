@@ -8,6 +8,7 @@ use ontick_record::{Measurement, Run};
 use ontick_switch::user::packet::Stamps;
 use ontick_tsn::network::{Kind, Network};
 use ontick_tsn::validate::Schedule;
+use ontick_units::count;
 
 use super::names;
 use crate::commands::network::proven;
@@ -78,7 +79,8 @@ impl Heard<'_> {
         };
         if other_plan > 0 {
             notes.push(format!(
-                "{other_plan} frames are of a talker with another plan or another network: give both the same files"
+                "{} frames are of a talker with another plan or another network: give both the same files",
+                count(other_plan)
             ));
         }
         if silent().next().is_some() {
@@ -86,12 +88,14 @@ impl Heard<'_> {
         }
         if retagged > 0 {
             notes.push(format!(
-                "{retagged} frames came with another VLAN tag or priority than is planned, or without one"
+                "{} frames came with another VLAN tag or priority than is planned, or without one",
+                count(retagged)
             ));
         }
         if overflowed > 0 {
             notes.push(format!(
-                "{overflowed} frames came and found no room: this machine was too slow, not the network"
+                "{} frames came and found no room: this machine was too slow, not the network",
+                count(overflowed)
             ));
         }
         notes

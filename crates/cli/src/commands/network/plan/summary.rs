@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ontick_tsn::network::{Kind, Network, Overhead};
 use ontick_tsn::planning::{Document, NotFound, Outcome, Placed, PlanOptions, Timetable, tightest};
-use ontick_units::{exact, show};
+use ontick_units::{count, exact, show};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -182,7 +182,8 @@ fn not_found(network: &Network, found: &NotFound, took: &str, wanted: &PlanOptio
     let waiting = if wanted.wait { " and waiting" } else { "" };
     text += &format!(
         "tried     {} places, on shortest and on balanced paths, running through{waiting}; {} streams were moved\n",
-        found.effort.places, found.effort.moved
+        count(found.effort.places),
+        count(found.effort.moved)
     );
     text + &links(network, &found.table)
 }

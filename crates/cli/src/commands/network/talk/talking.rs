@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use ontick_measure::probe::{Probe, Sample};
 use ontick_network::endpoint::{Following, Outlet, StationTime, Talker, Turn};
 use ontick_record::run::Settings;
-use ontick_units::show;
+use ontick_units::{count, show};
 
 /// What is known at the end.
 pub struct Ended {
@@ -68,7 +68,7 @@ impl Ended {
             .iter()
             .zip(&self.counts)
             .filter(|(_, (_, refused, _))| *refused > 0)
-            .map(|(name, (sent, refused, _))| format!("{name} {refused} of {}", sent + refused))
+            .map(|(name, (sent, refused, _))| format!("{name} {} of {}", count(*refused), count(sent + refused)))
             .collect();
         if !refused.is_empty() {
             notes.push(format!(
@@ -79,7 +79,7 @@ impl Ended {
         if self.missed > 0 {
             notes.push(format!(
                 "{} frames missed their launch time and were dropped: hand them over earlier",
-                self.missed
+                count(self.missed)
             ));
         }
         let (steps, last_ns) = self.steps;
