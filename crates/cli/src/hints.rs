@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use ontick_gpio::Error as LineError;
+use ontick_gpio::{Error as LineError, Name};
 
 /// The command, where there is one.
 pub fn of(error: &(dyn Error + 'static)) -> Option<String> {
@@ -24,6 +24,8 @@ fn line_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LineError> {
 
 fn of_line(error: &LineError) -> Option<String> {
     match error {
+        // A simulated chip may not be there, and all have the same lines.
+        LineError::NoSuchLine { name: Name::Sim { .. }, .. } => None,
         LineError::NoSuchLine { chip, .. } => Some(format!("ontick gpio list {chip}")),
         LineError::NoSuchChip { .. } => Some("ontick gpio list".into()),
         LineError::NoSuchName { .. } => Some("ontick gpio list CHIP shows names".into()),
@@ -33,8 +35,6 @@ fn of_line(error: &LineError) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use ontick_gpio::Name;
-
     use super::*;
 
     #[test]
@@ -48,5 +48,7 @@ mod tests {
             assert_eq!(of(&*error).as_deref(), Some("ontick gpio list reg"), "{error}");
         }
         assert_eq!(of(&std::io::Error::other("else")), None);
+        let name = Name::Sim { chip: "bench".into(), line: 54 };
+        assert_eq!(of(&LineError::NoSuchLine { name, chip: "sim:bench".into(), last: 53 }), None);
     }
 }
