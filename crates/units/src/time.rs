@@ -61,7 +61,8 @@ pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
 /// assert_eq!(parse_interval("1kHz"), parse_interval("1ms"));
 /// ```
 pub fn parse_interval(text: &str) -> Result<u64, UnitError> {
-    if text.trim_end().ends_with("Hz") {
+    // Whoever writes khz means a rate, too.
+    if text.trim_end().to_ascii_lowercase().ends_with("hz") {
         return limited(text, 1e9 / parse_frequency(text)?);
     }
     parse_time(text)
@@ -154,6 +155,7 @@ mod tests {
             ("99999999999999999999ns", "too long"),
             ("99999999999999999999.9h", "too long"),
             ("0Hz", "above zero"),
+            ("1khz", "not a rate such as 1kHz"),
             ("-1ms", "unknown unit"),
         ] {
             let error = parse_interval(text).unwrap_err().to_string();
