@@ -121,8 +121,8 @@ fn named(interfaces: &[Interface]) -> u8 {
     }
 }
 
-/// Brings gates, frame sizes, frame preemption and idle slopes into the ports of the same names, and the streams in place of those that are there; all
-/// else stays as it is, also ports of which the document says nothing, and streams if it has none.
+/// Brings gates, frame sizes, frame preemption and idle slopes into the ports of the same names, and the streams in place of
+/// those that are there; all else stays as it is, also ports of which the document says nothing, and streams if it has none.
 pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeError> {
     let of_streams = imported.streams.iter().flatten().flat_map(place::ports);
     let said = imported
