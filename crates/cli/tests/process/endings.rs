@@ -132,7 +132,8 @@ fn a_cgroup_without_real_time_budget_is_named() {
 
 #[test]
 fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
-    for arguments in [&["latency", "timer", "--interval", "1h"][..], &["latency", "wallclock", "--at", "00:00"]] {
+    let hourly = ["latency", "timer", "--interval", "1h", "--duration", "3h"];
+    for arguments in [&hourly[..], &["latency", "wallclock", "--at", "00:00"]] {
         let child = ontick(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let pid = child.id();
         crate::wait_until("the handler", || crate::catches_interrupt(pid));
