@@ -66,7 +66,7 @@ impl Validate {
         let verdict = validate(&input);
         let text = match self.json {
             true => json(&network, &verdict)?,
-            false => fitted(&text(&network, &verdict), &terminal::style()),
+            false => text(&network, &verdict),
         };
         terminal::print(&text)?;
         Ok(if verdict.holds() { Outcome::Met } else { Outcome::NotMet })
@@ -88,7 +88,8 @@ fn text(network: &Network, verdict: &Verdict) -> String {
     let followed = exact(verdict.followed_ns);
     let whole =
         if verdict.complete { "twice the time after which all begins again" } else { "a part of its common period" };
-    let mut text = format!("followed  {} messages through {followed}, {whole}\n", count(verdict.messages));
+    let followed = format!("followed  {} messages through {followed}, {whole}\n", count(verdict.messages));
+    let mut text = fitted(&followed, &terminal::style());
     if let Some(slowest) = verdict.delays.iter().max_by_key(|delay| delay.most_ns) {
         text += &format!(
             "delays    up to {} ({} to {})\n",
