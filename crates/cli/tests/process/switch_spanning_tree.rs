@@ -80,7 +80,8 @@ fn of_two_cables_one_carries_frames_and_the_other_takes_over() {
     }
     let _alone = alone_on_this_machine();
     let (Some(here), Some(far), Some(stations)) = (namespace(), namespace(), namespace()) else { return };
-    // A bridge that is the root of the tree if the other one has its priority from the file, with the shortest times of the protocol, which hold for the whole tree.
+    // A bridge that is the root of the tree if the other one has its priority from the file, with the shortest times of the
+    // protocol, which hold for the whole tree.
     far.ip(&[
         "link",
         "add",
