@@ -148,6 +148,19 @@ fn a_failed_command_leaves_no_simulated_chip_that_it_made() {
 }
 
 #[test]
+fn no_line_is_driven_where_another_cannot_be() {
+    let chip = format!("sim:test-set-{}", std::process::id());
+    let line = format!("{chip}/4");
+    let outputs = || stdout(&run(&["gpio", "list", &chip, "--json"])).matches(r#""direction": "output""#).count();
+    assert!(run(&["gpio", "get", &line]).status.success());
+    fails(&["gpio", "set", "--for", "0s", &format!("{line}=1"), &format!("{chip}/54=1")], &["lines 0 to 53"]);
+    assert_eq!(outputs(), 0);
+    assert!(run(&["gpio", "set", "--for", "0s", &format!("{line}=1")]).status.success());
+    assert_eq!(outputs(), 1);
+    run(&["gpio", "remove", &chip]);
+}
+
+#[test]
 fn where_nothing_can_be_said_the_status_still_tells() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert_eq!(ontick(&["latency", "timer", "--cpu", "4000"]).stderr(full).status().unwrap().code(), Some(2));
