@@ -6,6 +6,7 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ontick_record::fleet::Survey;
 use ontick_record::{Run, hlog, store, tail};
@@ -39,8 +40,8 @@ pub struct Report {
     #[command(flatten)]
     pictures: PictureFlags,
     /// Which plot the picture is [default: latency]
-    #[arg(long)]
-    plot: Option<PlotName>,
+    #[arg(long, value_parser = plots())]
+    plot: Option<Plot>,
     /// Estimate what is exceeded less than once in so many cycles, beyond what was observed, or say why that cannot be said
     #[arg(long, value_name = "CYCLES", num_args = 0..=1, require_equals = true, default_missing_value = "1e9", value_parser = flags::once_in, conflicts_with = "fleet")]
     tail: Option<u64>,
@@ -70,62 +71,9 @@ enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum PlotName {
-    Latency,
-    Percentiles,
-    Maxima,
-    /// Largest latency over time of each CPU, as colours (--cpu with several)
-    Cpus,
-    Blocks,
-    /// Pulses by width
-    Widths,
-    /// All traces from a request on over each other, as an oscilloscope shows them (response, edge, pulse)
-    Persistence,
-    /// The first pulses of a train, asked for and got
-    Waveform,
-    /// Outliers over time by cause, with a lane for each CPU
-    Outliers,
-    /// Frames that passed a switch, over the windows of its gates
-    Arrivals,
-    /// How long delays were over how long they were to be
-    Delays,
-    /// The largest wait and the sum of each cycle of a loop with several waits
-    Waits,
-    /// Pulses received over a wire by width, without a load and beside one (link test)
-    Received,
-    /// Of how many dips of each width both edges were detected (latency dip)
-    Dips,
-    /// The frames of a network's first cycle over the gates of its links (network prove)
-    Links,
-    /// What is exceeded once in so many cycles, with the band that it lies in (implies --tail)
-    Tail,
-    /// The gain of each setting of a search, with its interval (tune search)
-    Forest,
-}
-
-impl From<PlotName> for Plot {
-    fn from(name: PlotName) -> Self {
-        match name {
-            PlotName::Latency => Plot::Latency,
-            PlotName::Percentiles => Plot::Percentiles,
-            PlotName::Maxima => Plot::Maxima,
-            PlotName::Cpus => Plot::Cpus,
-            PlotName::Blocks => Plot::Blocks,
-            PlotName::Widths => Plot::Widths,
-            PlotName::Persistence => Plot::Persistence,
-            PlotName::Waveform => Plot::Waveform,
-            PlotName::Outliers => Plot::Outliers,
-            PlotName::Arrivals => Plot::Arrivals,
-            PlotName::Delays => Plot::Delays,
-            PlotName::Waits => Plot::Waits,
-            PlotName::Received => Plot::Received,
-            PlotName::Dips => Plot::Dips,
-            PlotName::Links => Plot::Links,
-            PlotName::Tail => Plot::Tail,
-            PlotName::Forest => Plot::Forest,
-        }
-    }
+fn plots() -> impl TypedValueParser<Value = Plot> {
+    let choices = Plot::ALL.map(|plot| PossibleValue::new(plot.name()).help(plot.shows()));
+    PossibleValuesParser::new(choices).try_map(|name| name.parse::<Plot>())
 }
 
 impl Report {
@@ -138,7 +86,7 @@ impl Report {
         }
         let [file] = &self.files[..] else { return self.gather() };
         let mut run = store::read_any(file)?;
-        if let Some(once_in) = self.tail.or(matches!(self.plot, Some(PlotName::Tail)).then_some(tail::ONCE_IN)) {
+        if let Some(once_in) = self.tail.or((self.plot == Some(Plot::Tail)).then_some(tail::ONCE_IN)) {
             tail::estimate_all(&mut run, once_in);
         }
         let mut attempts = Attempts::default();
@@ -203,7 +151,7 @@ impl Report {
 
     /// Writes the picture. No file is better than an empty picture.
     fn draw(&self, file: &Path, run: &Run) -> Result<(), Failure> {
-        let plot = self.plot.map_or(Plot::Latency, Plot::from);
+        let plot = self.plot.unwrap_or(Plot::Latency);
         match plot::lacking(run, plot) {
             Some(why) => Err(Failure::new(format!("{}: this plot has nothing to show: {why}", file.display()))),
             None => self.pictures.draw_plot(run, plot),

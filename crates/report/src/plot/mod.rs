@@ -151,6 +151,31 @@ impl Plot {
         }
     }
 
+    /// What it shows, in a line.
+    pub fn shows(self) -> &'static str {
+        match self {
+            Plot::Latency => "Samples by latency, both axes logarithmic",
+            Plot::Percentiles => "Latency by percentile",
+            Plot::Maxima => "Largest latency over time",
+            Plot::Cpus => "Largest latency over time of each CPU, as colours (--cpu with several)",
+            Plot::Blocks => "99th percentile of each block of an interleaved comparison",
+            Plot::Widths => "Pulses by width",
+            Plot::Persistence => {
+                "All traces from a request on over each other, as an oscilloscope shows them (response, edge, pulse)"
+            }
+            Plot::Waveform => "The first pulses of a train, asked for and got",
+            Plot::Outliers => "Outliers over time by cause, with a lane for each CPU",
+            Plot::Arrivals => "Frames that passed a switch, over the windows of its gates",
+            Plot::Delays => "How long delays were over how long they were to be",
+            Plot::Waits => "The largest wait and the sum of each cycle of a loop with several waits",
+            Plot::Received => "Pulses received over a wire by width, without a load and beside one (link test)",
+            Plot::Dips => "Of how many dips of each width both edges were detected (latency dip)",
+            Plot::Links => "The frames of a network's first cycle over the gates of its links (network prove)",
+            Plot::Tail => "What is exceeded once in so many cycles, with the band that it lies in (implies --tail)",
+            Plot::Forest => "The gain of each setting of a search, with its interval (tune search)",
+        }
+    }
+
     /// The one that says most of a run: what a scope would have shown of its lines, or the latencies.
     pub fn of(run: &Run) -> Self {
         match run.measurement {
