@@ -30,8 +30,8 @@ use ontick_tsn::model::Switch;
 const SILENT: Duration = Duration::from_secs(2);
 /// All that the core's thread keeps once it is set up: what it allocates at its end is locked, too.
 const CORE_KEEPS: CapabilitySet = CapabilitySet::IPC_LOCK;
-/// Commands, and things given back, that may be on their way.
-const COMMANDS: usize = 64;
+/// Commands, and things given back, that may be on their way: other gates and idle slopes of every port, and some more.
+const COMMANDS: usize = 1024;
 /// Stalls that may wait to be asked for.
 const STALLS: usize = 1 << 16;
 
