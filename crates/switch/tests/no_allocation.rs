@@ -12,10 +12,13 @@ use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
 use ontick_switch::user::core::{Channels, Command, Core, Discarded, PortConfig, Streams};
 use ontick_switch::user::counters::Counters;
+use ontick_switch::user::gate::Gates;
 use ontick_switch::user::port::{Port, Received, Sent};
+use ontick_switch::user::shaper::Credits;
 use ontick_switch::user::time::Time;
 use ontick_tsn::model::{Base, Class, Elimination, Entry, Meter, Rule, Stream, StreamGate, StreamGateEntry};
 use ontick_tsn::schedule::Schedule;
+use ontick_tsn::shaper::PortShaping;
 
 /// Frames of three lengths and two classes, from and to addresses that are known or not, without end.
 struct Endless(u64);
@@ -113,6 +116,19 @@ fn the_core_allocates_nothing() {
     assert!(tell.push(Command::Gates(0, Some(list(10_000)))).is_ok());
     core.housekeeping();
     assert!(matches!(freed.pop(), Ok(Discarded::Schedules([Some(spent), None])) if spent == gates));
+
+    // Nor where a port has other idle slopes.
+    let credits = |slope| {
+        switch.ports[1].idle_slopes = vec![None, Some(slope)];
+        let shaping = PortShaping::of(&switch, &switch.ports[1]).unwrap();
+        Command::IdleSlopes(1, Some(Box::new(Credits::new(shaping, 1_000_000_000, &Gates::new(None)))))
+    };
+    assert!([100_000_000, 10_000_000].map(credits).into_iter().all(|command| tell.push(command).is_ok()));
+    let before = allocations();
+    core.housekeeping();
+    (0..50_000).for_each(|_| core.turn());
+    assert_eq!(allocations() - before, 0);
+    assert!((0..2).all(|_| matches!(freed.pop(), Ok(Discarded::Credits(_)))));
 
     // It had something to do of every kind.
     let sum = |count: fn(&ontick_switch::user::counters::QueueCounters) -> u64| {

@@ -14,7 +14,7 @@ use ontick_switch::user::CorePlacement;
 use ontick_switch::user::packet::PacketPort;
 use ontick_switch::user::port::{Port, Received};
 use ontick_switch::user::running::CoreEvent;
-use ontick_switch::user::serve::{ServeError, Service, ServiceEvent};
+use ontick_switch::user::serve::{ChangeError, ServeError, Service, ServiceEvent};
 use ontick_switch::verify::namespace::Namespace;
 use ontick_tsn::model::Class;
 use testbed::namespace;
@@ -45,15 +45,23 @@ fn until(here: &Namespace, service: &mut Service, wanted: &ServiceEvent) {
     }
 }
 
-fn passes(from: &mut PacketPort, to: &mut PacketPort, number: u8) -> bool {
+fn frame(number: u8) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb6]);
     frame[14] = number;
+    frame
+}
+
+fn passes(from: &mut PacketPort, to: &mut PacketPort, number: u8) -> bool {
+    from.send(&frame(number));
+    comes(to, number, Duration::from_secs(2))
+}
+
+fn comes(to: &mut PacketPort, number: u8, at_most: Duration) -> bool {
     let (began, mut slot) = (Instant::now(), [0; 2048]);
-    from.send(&frame);
-    while began.elapsed() < Duration::from_secs(2) {
+    while began.elapsed() < at_most {
         match to.receive(&mut slot) {
-            Received::Frame(60) if slot[..60] == frame => return true,
+            Received::Frame(60) if slot[..60] == frame(number) => return true,
             Received::Nothing => drop(to.wait(Duration::from_millis(50))),
             _ => {}
         }
@@ -198,4 +206,41 @@ fn a_core_that_loses_its_cpu_says_so() {
     set_affinity_of(service.tid(), &[last]).unwrap();
     until(&here, &mut service, &ServiceEvent::Core(CoreEvent::Moved(format!("CPU {first} was taken from it"), last)));
     assert_eq!(service.report().strayed_to, [last]);
+}
+
+#[test]
+fn frames_that_wait_for_credit_go_by_another_idle_slope() {
+    let (Some(here), Some(far)) = (namespace(), namespace()) else { return };
+    for n in 0..2 {
+        here.join(&format!("port{n}"), &far, &format!("far{n}")).unwrap();
+    }
+    let open = |name: &str| far.within(|| PacketPort::open(name, 256)).unwrap().unwrap();
+    let (mut a, mut b) = (open("far0"), open("far1"));
+    let classes = vec![Class { name: "all".into(), queue: 0, rules: vec![], limit: 64 }];
+    let mut switch = testbed::switch(&["port0", "port1"], Some(1_000_000_000), classes);
+    // What the first frame owes is paid after eleven minutes.
+    switch.ports[1].idle_slopes = vec![Some(1)];
+    let place = CorePlacement { cpu: None, policy: Policy::Other, never_rest: false };
+    let mut service = here.within(|| Service::start(&switch, place)).unwrap().unwrap();
+    assert!(passes(&mut a, &mut b, 1));
+    a.send(&frame(2));
+    let began = Instant::now();
+    while service.report().counters.ports[1].queues[0].waiting.get() == 0 {
+        assert!(began.elapsed() < PATIENCE, "the second frame does not wait");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+
+    let mut other = switch.clone();
+    other.ports[1].max_sdu = vec![Some(100)];
+    assert_eq!(service.change(&other), Err(ChangeError::MoreThanCanChange));
+    assert_eq!(service.report().counters.ports[1].queues[0].waiting.get(), 1);
+    switch.ports[1].idle_slopes = vec![Some(100_000_000)];
+    service.change(&switch).unwrap();
+    assert!(comes(&mut b, 2, PATIENCE));
+    // Without a slope nothing is owed, and with one again nothing is yet.
+    for (number, slope) in [(3, None), (4, Some(1))] {
+        switch.ports[1].idle_slopes = vec![slope];
+        service.change(&switch).unwrap();
+        assert!(passes(&mut a, &mut b, number));
+    }
 }

@@ -517,6 +517,11 @@ impl Port {
         self.gates.is_some() || self.preemption.is_some()
     }
 
+    /// Whether the credit-based shaper limits a class, by its place in [`Switch::classes`].
+    pub fn shapes(&self, class: usize) -> bool {
+        self.idle_slopes.get(class).is_some_and(Option::is_some)
+    }
+
     /// Whether the credit-based shaper limits any class.
     pub fn is_shaped(&self) -> bool {
         self.idle_slopes.iter().any(Option::is_some)
@@ -527,6 +532,12 @@ impl Switch {
     /// Whether frames are forwarded between its ports.
     pub fn is_bridge(&self) -> bool {
         self.role == Role::Bridge
+    }
+
+    /// What of it stays as it is while it is set up: all but gates, idle slopes and streams.
+    pub fn fixed(&self) -> Self {
+        let fixed = |port: &Port| Port { gates: None, idle_slopes: Vec::new(), ..port.clone() };
+        Self { ports: self.ports.iter().map(fixed).collect(), streams: Vec::new(), ..self.clone() }
     }
 
     /// The same, with stream gates that begin at this time where they begin with the next second.

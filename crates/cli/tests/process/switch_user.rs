@@ -127,7 +127,7 @@ fn it_is_set_up_changed_and_taken_away() {
     std::fs::write(bench.file(), text).unwrap();
     let refused = bench.switch(&["apply", &bench.file()]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("only gates and streams can be changed"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("only gates, idle slopes and streams can be changed"), "{}", stderr(&refused));
 
     let pid = bench.pid();
     let reverted = bench.switch(&["revert"]);

@@ -89,7 +89,19 @@ pub(super) fn step(
     notes: &mut Vec<String>,
 ) -> Result<Option<Step>, String> {
     let was = root_kind(host, found.port.name.as_str())?;
-    let iface = Iface::from(found.link);
+    let back = Undo::RootQdisc { port: Iface::from(found.link), handle: HANDLE.into(), was };
+    Ok(disciplines(host, switch, found, lanes, when, notes)?.map(|step| step.undo(back)))
+}
+
+/// The same without a way back.
+pub(super) fn disciplines(
+    host: &impl Host,
+    switch: &Switch,
+    found: &PortState,
+    lanes: &Lanes,
+    when: When,
+    notes: &mut Vec<String>,
+) -> Result<Option<Step>, String> {
     match &found.port.gates {
         Some(gates) => {
             let taprio = taprio(host, switch, found, gates, lanes, when, notes)?;
@@ -97,25 +109,21 @@ pub(super) fn step(
             if !below.shapers.is_empty() {
                 probe::prio(host).required()?;
             }
-            Ok(Some(with_undo(taprio_step(&below, found, lanes, taprio), iface, was)))
+            Ok(Some(taprio_step(&below, found, lanes, taprio)))
         }
         None if found.port.preemption.is_some() => {
             probe::mqprio(host).required()?;
             enough_queues(found, lanes, "mqprio")?;
             let below = Below { switch, shapers: BTreeMap::new() };
-            Ok(Some(with_undo(mqprio_step(&below, found, lanes), iface, was)))
+            Ok(Some(mqprio_step(&below, found, lanes)))
         }
         None if switch.classes.len() > 1 || found.port.is_shaped() => {
             probe::prio(host).required()?;
             let below = Below { switch, shapers: shaper::of(host, switch, found)? };
-            Ok(Some(with_undo(prio_step(&below, found, lanes), iface, was)))
+            Ok(Some(prio_step(&below, found, lanes)))
         }
         None => Ok(None),
     }
-}
-
-fn with_undo(step: Step, port: Iface, was: String) -> Step {
-    step.undo(Undo::RootQdisc { port, handle: HANDLE.into(), was })
 }
 
 pub(super) fn taprio(
@@ -347,6 +355,15 @@ fn attach(
         children.push((std::mem::replace(&mut parent, below), discipline.kind().to_owned()));
     }
     step
+}
+
+/// Where among these the command is that attaches a queueing discipline to this place.
+pub(super) fn attaching(acts: &[Act], parent: &str) -> Option<usize> {
+    let attaches = |act: &Act| match act {
+        Act::Run { argv } => argv.windows(2).any(|pair| pair == ["parent", parent]),
+        _ => false,
+    };
+    acts.iter().position(attaches)
 }
 
 /// The handle of a queueing discipline so many levels below the root, for a transmit queue or a band counted from one.

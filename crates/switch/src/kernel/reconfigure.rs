@@ -1,4 +1,4 @@
-//! Changes to an applied switch: other gates, other streams, and a port that has come back.
+//! Changes to an applied switch: other gates, idle slopes and streams, and a port that has come back.
 
 use crate::apply::{Act, Entry, Expect, Host, Plan, Refused, Step, links, openvswitch, port};
 use crate::features;
@@ -11,15 +11,17 @@ use super::policing::{Policing, StreamChange};
 use super::priority_map::{First, Lanes};
 use super::{CannotPlan, bridge, join, lanes_of, preemption};
 
-/// What other gates and streams take.
+/// What other gates, idle slopes and streams take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regated {
     /// The plan with them.
     pub plan: Plan,
-    /// What is to be done on each port whose gates differ.
+    /// What is to be done on ports whose gates or idle slopes differ.
     pub acts: Vec<Act>,
     /// And to go back to those before.
     pub back: Vec<Act>,
+    /// On how many ports gates change.
+    pub gates_on: usize,
     /// What is to be done for streams, if they differ.
     pub streams: Option<StreamChange>,
 }
@@ -42,8 +44,8 @@ impl Regated {
     }
 }
 
-/// The plan with other gates and streams; none if the configurations differ in more, or some port has gates in one of them
-/// only.
+/// The plan with other gates, idle slopes and streams; none if the configurations differ in more, or some port has gates,
+/// or some class an idle slope, in one of them only.
 pub fn regate(
     host: &impl Host,
     (plan, journal): (&Plan, &[Entry]),
@@ -53,20 +55,20 @@ pub fn regate(
 ) -> Result<Option<Regated>, CannotPlan> {
     // What stands has chosen already.
     let plane = if after.plane == Plane::Auto { before.plane } else { after.plane };
-    if without_gates(before) != without_gates(&Switch { plane, ..after.clone() }) {
+    if parts(before) != parts(after) || before.fixed() != (Switch { plane, ..after.fixed() }) {
         return Ok(None);
     }
     let links = links(host)?;
-    let mut regated = Regated { plan: plan.clone(), acts: Vec::new(), back: Vec::new(), streams: None };
+    let mut regated = Regated { plan: plan.clone(), acts: Vec::new(), back: Vec::new(), gates_on: 0, streams: None };
     let mut reasons = Vec::new();
     for (old, new) in before.ports.iter().zip(&after.ports) {
-        let Some(gates) = new.gates.as_ref().filter(|_| old.gates != new.gates) else { continue };
+        if old.gates == new.gates && old.idle_slopes == new.idle_slopes {
+            continue;
+        }
         let Some(link) = links.iter().find(|link| link.name == new.name) else { continue };
         let found = PortState { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
-        match replaced(host, after, &found, gates, now_ns, &mut regated) {
-            Ok(()) => {}
-            Err(why) => reasons.push(why),
-        }
+        let gates = new.gates.as_ref().filter(|_| old.gates != new.gates);
+        reasons.extend(on_port(host, after, &found, gates, now_ns, &mut regated).err());
     }
     if before.streams != after.streams {
         match StreamChange::plan(host, journal, &mut regated.plan, (before, after), now_ns) {
@@ -77,17 +79,66 @@ pub fn regate(
     if reasons.is_empty() { Ok(Some(regated)) } else { Err(CannotPlan { reasons }) }
 }
 
-fn replaced(
+/// Shapers first: attaching anything below taprio stops it.
+fn on_port(
     host: &impl Host,
     switch: &Switch,
     found: &PortState,
-    gates: &Gates,
+    gates: Option<&Gates>,
     now_ns: u64,
     regated: &mut Regated,
 ) -> Result<(), String> {
     let lanes = lanes_of(host, switch, found.port).map_err(|e| e.to_string())?;
-    let taprio = gates::taprio(host, switch, found, gates, &lanes, gates::When::Now(now_ns), &mut regated.plan.notes)?;
+    if found.port.is_shaped() {
+        reshape(host, switch, found, &lanes, now_ns, regated)?;
+    }
+    gates.map_or(Ok(()), |gates| replace_gates(host, switch, found, gates, &lanes, now_ns, regated))
+}
+
+/// A cbs that stands takes other slopes, and keeps the frames that wait in it. Its hiCredit follows the gates, too.
+fn reshape(
+    host: &impl Host,
+    switch: &Switch,
+    found: &PortState,
+    lanes: &Lanes,
+    now_ns: u64,
+    regated: &mut Regated,
+) -> Result<(), String> {
+    let when = gates::When::Now(now_ns);
+    let Some(wanted) = gates::disciplines(host, switch, found, lanes, when, &mut Vec::new())? else { return Ok(()) };
+    let wanted_at = |place: &str| {
+        let cbs = wanted.expects.iter().find_map(|expect| match expect {
+            Expect::Cbs { parent, cbs, .. } if parent == place => Some(*cbs),
+            _ => None,
+        })?;
+        Some((cbs, &wanted.acts[gates::attaching(&wanted.acts, place)?]))
+    };
+    let steps = regated.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(&found.port.name));
+    for step in steps {
+        for expect in &mut step.expects {
+            let Expect::Cbs { parent, cbs: standing, .. } = expect else { continue };
+            let Some((cbs, new)) = wanted_at(parent).filter(|(cbs, _)| cbs != standing) else { continue };
+            let Some(at) = gates::attaching(&step.acts, parent) else { continue };
+            regated.back.push(std::mem::replace(&mut step.acts[at], new.clone()));
+            regated.acts.push(new.clone());
+            *standing = cbs;
+        }
+    }
+    Ok(())
+}
+
+fn replace_gates(
+    host: &impl Host,
+    switch: &Switch,
+    found: &PortState,
+    gates: &Gates,
+    lanes: &Lanes,
+    now_ns: u64,
+    regated: &mut Regated,
+) -> Result<(), String> {
+    let taprio = gates::taprio(host, switch, found, gates, lanes, gates::When::Now(now_ns), &mut regated.plan.notes)?;
     let new = gates::replace(&found.port.name, &taprio);
+    regated.gates_on += 1;
     let steps = regated.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(&found.port.name));
     for step in steps {
         for expect in &mut step.expects {
@@ -102,10 +153,10 @@ fn replaced(
     Ok(())
 }
 
-fn without_gates(switch: &Switch) -> (Switch, Vec<bool>) {
-    let has = switch.ports.iter().map(|port| port.gates.is_some()).collect();
-    let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
-    (Switch { ports, streams: Vec::new(), ..switch.clone() }, has)
+/// Whether each port has gates, and which of its classes are shaped: what the kernel has parts for.
+fn parts(switch: &Switch) -> Vec<(bool, Vec<bool>)> {
+    let shaped = |port: &Port| (0..switch.classes.len()).map(|class| port.shapes(class)).collect();
+    switch.ports.iter().map(|port| (port.gates.is_some(), shaped(port))).collect()
 }
 
 /// What sets up a port anew that had gone and has come back, with the gates of the applied plan.

@@ -2,6 +2,7 @@
 
 use super::paper::{PAPER, Paper, article, gates};
 use super::{plan, regate};
+use crate::apply::Act;
 use ontick_tsn::model::{Gates, Guard, Switch};
 
 #[test]
@@ -70,4 +71,40 @@ fn a_shaper_that_the_kernel_cannot_have_is_refused() {
     assert!(refused(&PAPER, &slow).contains("`red` has an idle slope of 999bit"), "{}", refused(&PAPER, &slow));
     slow.ports[1].idle_slopes = vec![None, Some(2_000_000_000)];
     assert!(refused(&PAPER, &slow).contains("port b: the idle slopes sum up to 2Gbit"), "{}", refused(&PAPER, &slow));
+}
+
+#[test]
+fn a_shaper_that_stands_takes_another_slope() {
+    let words = |acts: &[Act]| acts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let changed = |before: &Switch, slope: u64| {
+        let mut after = before.clone();
+        after.ports[1].idle_slopes = vec![None, Some(slope)];
+        let standing = plan(&PAPER, before, 0).unwrap();
+        let changed = regate(&PAPER, (&standing, &[]), before, &after, 0).unwrap().unwrap();
+        assert_eq!(changed.plan, plan(&PAPER, &after, 0).unwrap());
+        assert_eq!(changed.gates_on, 0);
+        changed
+    };
+    let fast = "cbs idleslope 2000 sendslope -998000 hicredit 28 locredit -1539 offload 0";
+    let slow = "cbs idleslope 1000 sendslope -999000 hicredit 14 locredit -1541 offload 0";
+    let plain = changed(&with_gates(None), 2_000_000);
+    assert_eq!(words(&plain.acts), [format!("tc qdisc replace dev b parent a100:1 handle a101: {fast}")]);
+    assert_eq!(words(&plain.back), [format!("tc qdisc replace dev b parent a100:1 handle a101: {slow}")]);
+    // Below taprio, whose gates stay.
+    let gated = changed(&with_gates(Some(gates(&[(3, 800_000), (2, 200_000)], Guard::None))), 2_000_000);
+    assert_eq!(words(&gated.acts), [format!("tc qdisc replace dev b parent a102:1 handle a202: {fast}")]);
+    assert!(changed(&with_gates(None), 1_000_000).is_empty());
+
+    // Which classes are shaped is another plan.
+    let before = with_gates(None);
+    let mut after = before.clone();
+    after.ports[1].idle_slopes = vec![Some(1_000_000), Some(1_000_000)];
+    let standing = plan(&PAPER, &before, 0).unwrap();
+    assert_eq!(regate(&PAPER, (&standing, &[]), &before, &after, 0).unwrap(), None);
+    after.ports[1].idle_slopes = Vec::new();
+    assert_eq!(regate(&PAPER, (&standing, &[]), &before, &after, 0).unwrap(), None);
+    // A slope that the kernel cannot have.
+    after.ports[1].idle_slopes = vec![None, Some(999)];
+    let refused = regate(&PAPER, (&standing, &[]), &before, &after, 0).unwrap_err().reasons.join("; ");
+    assert!(refused.contains("`red` has an idle slope of 999bit"), "{refused}");
 }

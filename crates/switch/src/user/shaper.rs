@@ -58,6 +58,19 @@ impl Credits {
         self.queues & (1 << queue) != 0
     }
 
+    /// Goes on where the credits of before are: who is in debt stays so. `waiting` has the queues with frames that wait.
+    pub fn carry_over(&mut self, before: Option<&mut Self>, waiting: u16, now_ns: u64, gates: &Gates) {
+        self.credits.iter_mut().for_each(|credit| credit.at_ns = now_ns);
+        if let Some(before) = before {
+            let of_both = self.queues & before.queues;
+            for queue in (0..CLASSES).filter(|queue| of_both & (1 << queue) != 0) {
+                before.follow(queue, waiting & (1 << queue) != 0, now_ns, gates);
+                self.credits[queue] = before.credits[queue];
+            }
+        }
+        self.renew(gates);
+    }
+
     /// The link has another rate.
     pub fn set_rate(&mut self, rate: u64, gates: &Gates) {
         self.rate = rate;

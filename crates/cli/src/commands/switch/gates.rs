@@ -1,4 +1,4 @@
-//! Other gates and streams for a switch that is set up.
+//! Other gates, idle slopes and streams for a switch that is set up.
 
 use ontick_switch::apply::{Act, Host, Journal, Live, Refused, SwitchDir};
 use ontick_switch::kernel;
@@ -11,7 +11,7 @@ use super::target_flags::{self, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::Failure;
 
-/// Sets the gates and streams that a configuration has; what was done, as a sentence. Whoever calls it holds the lock.
+/// Sets the gates, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls it holds the lock.
 pub fn apply(
     folder: &SwitchDir,
     journal: &Journal,
@@ -34,8 +34,8 @@ pub fn apply(
     let now_ns = ontick_switch::clock::now_ns(switch.clock);
     let Some(regated) = kernel::regate(&Live, (&plan, journal.entries()), &before, switch, now_ns)? else {
         return Err(Failure::new(format!(
-            "switch {name} is set up, and only streams and the gates of ports that have some can be changed: sudo \
-                 ontick switch revert {name}, then apply"
+            "switch {name} is set up, and only streams, gates of ports that have some, and idle slopes of classes that \
+             have one can be changed: sudo ontick switch revert {name}, then apply"
         )));
     };
     if regated.is_empty() {
@@ -50,13 +50,21 @@ pub fn apply(
         let back = all(&regated.back).and_then(|()| all(&regated.again()));
         folder.keep_configuration(&config::write(&before), &plan)?;
         back.map_err(|worse| Failure::new(format!("{refused}, and the gates before cannot be restored: {worse}")))?;
-        return Err(Failure::new(format!("{refused}. Gates and streams are as before")));
+        return Err(Failure::new(format!("{refused}. Gates, idle slopes and streams are as before")));
     }
-    let ports = regated.acts.len();
-    let streams = regated.streams.is_some().then(|| format!("Streams of switch {name} are changed."));
-    let gates = (ports > 0)
-        .then(|| format!("Gates of switch {name} are changed on {ports} port{}.", if ports == 1 { "" } else { "s" }));
-    Ok(streams.into_iter().chain(gates).collect::<Vec<_>>().join(" "))
+    let ports = regated.gates_on;
+    Ok(done(&before, switch, &format!("are changed on {ports} port{}", if ports == 1 { "" } else { "s" })))
+}
+
+/// What was changed; `gates` says what became of those.
+fn done(before: &Switch, after: &Switch, gates: &str) -> String {
+    let name = &before.name;
+    let differ = |of: fn(&Port, &Port) -> bool| before.ports.iter().zip(&after.ports).any(|(old, new)| of(old, new));
+    let streams = (before.streams != after.streams).then(|| format!("Streams of switch {name} are changed."));
+    let slopes = differ(|old, new| old.idle_slopes != new.idle_slopes)
+        .then(|| format!("Idle slopes of switch {name} are changed."));
+    let gates = differ(|old, new| old.gates != new.gates).then(|| format!("Gates of switch {name} {gates}."));
+    [streams, slopes, gates].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Streams last: what of them is refused leaves those of before.
@@ -73,14 +81,10 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
         return Ok(format!("Switch {name} is already as the file says."));
     }
     let after = served(Switch { plane: Plane::User, ..after.clone() });
-    let without = |switch: &Switch| {
-        let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
-        Switch { ports, streams: Vec::new(), ..switch.clone() }
-    };
-    if without(before) != without(&after) {
+    if before.fixed() != after.fixed() {
         return Err(Failure::new(format!(
-            "switch {name} is set up, and only gates and streams can be changed: sudo ontick switch revert {name}, \
-                 then apply"
+            "switch {name} is set up, and only gates, idle slopes and streams can be changed: sudo ontick switch revert \
+             {name}, then apply"
         )));
     }
     if !folder.is_watched() {
@@ -93,12 +97,9 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     folder.keep_configuration(&text, &folder.plan()?)?;
     if !background::took(folder, &text) {
         folder.keep_configuration(&config::write(before), &folder.plan()?)?;
-        return Err(Failure::new("the data plane did not take the gates and streams; they are as before"));
+        return Err(Failure::new("the data plane did not take the gates, idle slopes and streams; they are as before"));
     }
-    let has_gates = before.ports.iter().zip(&after.ports).any(|(old, new)| old.gates != new.gates);
-    let streams = (before.streams != after.streams).then(|| format!("Streams of switch {name} are changed."));
-    let gates = has_gates.then(|| format!("Gates of switch {name} change at their base time."));
-    Ok(streams.into_iter().chain(gates).collect::<Vec<_>>().join(" "))
+    Ok(done(before, &after, "change at their base time"))
 }
 
 fn all(acts: &[Act]) -> Result<(), Refused> {

@@ -5,6 +5,7 @@ use ontick_tsn::model::GateOverride;
 use ontick_tsn::schedule::Schedule;
 
 use super::streams::Streams;
+use crate::user::shaper::Credits;
 
 /// How a port is to be used.
 pub struct PortConfig<P> {
@@ -20,6 +21,8 @@ pub struct PortConfig<P> {
 pub enum Command<P> {
     /// A port's gates change at the list's base time; without a list, all open at once.
     Gates(usize, Option<Schedule>),
+    /// A port's classes have other idle slopes from now on; without credits none is shaped.
+    IdleSlopes(usize, Option<Box<Credits>>),
     /// All gates of all ports open or close at once, whatever their lists say; nothing has them follow their lists again.
     Force(Option<GateOverride>),
     /// A port's link came up or went down.
@@ -42,6 +45,8 @@ pub enum Command<P> {
 pub enum Discarded<P> {
     /// Gate control lists.
     Schedules([Option<Schedule>; 2]),
+    /// Credits of shaped classes.
+    Credits(Box<Credits>),
     /// A port.
     Port(P),
     /// What was done with frames of streams.

@@ -166,6 +166,14 @@ impl<P> EgressPort<P> {
         self.credits.as_ref().is_some_and(|credits| credits.shapes(queue))
     }
 
+    /// Other idle slopes from now on, or none; the credits of before come back.
+    pub fn reshape(&mut self, mut credits: Option<Box<Credits>>, now_ns: u64) -> Option<Box<Credits>> {
+        if let Some(new) = &mut credits {
+            new.carry_over(self.credits.as_deref_mut(), self.waiting, now_ns, &self.gates);
+        }
+        std::mem::replace(&mut self.credits, credits)
+    }
+
     /// The link has another rate.
     pub fn set_rate(&mut self, rate: u64) {
         self.pace = Pace::new(rate);

@@ -83,6 +83,11 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 self.bursts = self.allows_bursts();
                 old.filter(|lists| lists.iter().any(Option::is_some)).map(Discarded::Schedules)
             }
+            Command::IdleSlopes(index, credits) => {
+                let old = self.outlets.get_mut(index).and_then(|outlet| outlet.reshape(credits, self.seen_ns));
+                self.bursts = self.allows_bursts();
+                old.map(Discarded::Credits)
+            }
             // Between two frames: each is held to the streams of before or to these.
             Command::Streams(mut streams) => {
                 if let (Some(new), Some(old)) = (&mut streams, &mut self.streams) {

@@ -1,10 +1,11 @@
-//! What changes while the core runs: gates and streams.
+//! What changes while the core runs: gates, idle slopes and streams.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ontick_tsn::model::{Port, Switch};
 use ontick_tsn::schedule::Schedule;
+use ontick_tsn::shaper::PortShaping;
 
 use super::Service;
 use super::ports::{base, base_ns, rate};
@@ -12,7 +13,9 @@ use crate::user::address_table::random_seed;
 use crate::user::core::{Command, Streams};
 use crate::user::counters::StreamCounters;
 use crate::user::either::EitherPort;
+use crate::user::gate::Gates;
 use crate::user::latent_errors::LatentErrors;
+use crate::user::shaper::Credits;
 
 /// A core that works takes commands within this.
 const TAKES: Duration = Duration::from_millis(500);
@@ -24,20 +27,21 @@ const TURN: Duration = Duration::from_millis(1);
 pub enum ChangeError {
     /// Something else differs, too.
     #[error(
-        "only gates and streams can change while the switch is set up; for anything else revert it and apply it again"
+        "only gates, idle slopes and streams can change while the switch is set up; for anything else revert it and apply it \
+         again"
     )]
-    MoreThanGatesAndStreams,
+    MoreThanCanChange,
     /// The core has commands that it has not taken yet.
     #[error("the core does not take commands at the moment; try again")]
     Busy,
 }
 
 impl Service {
-    /// Takes over the gates and the streams of a changed model, all of them or none; everything else of it must be as it was.
-    /// Afterwards the core holds frames to the new streams, unless it is kept from its work.
+    /// Takes over the gates, idle slopes and streams of a changed model, all of them or none; everything else of it must be
+    /// as it was. Afterwards the core holds frames to the new slopes and streams, unless it is kept from its work.
     pub fn change(&mut self, switch: &Switch) -> Result<(), ChangeError> {
-        if without_changeable(switch) != without_changeable(&self.switch) {
-            return Err(ChangeError::MoreThanGatesAndStreams);
+        if switch.fixed() != self.switch.fixed() {
+            return Err(ChangeError::MoreThanCanChange);
         }
         let base_ns = base_ns(switch);
         let mut commands = Vec::new();
@@ -48,6 +52,7 @@ impl Service {
             counters = Some(of_each);
         }
         commands.extend(self.gates(switch, base_ns));
+        commands.extend(self.idle_slopes(switch));
         if self.running.room() < commands.len() {
             return Err(ChangeError::Busy);
         }
@@ -82,6 +87,16 @@ impl Service {
         differ.map(command).collect()
     }
 
+    fn idle_slopes(&self, switch: &Switch) -> Vec<Command<EitherPort>> {
+        let ports = switch.ports.iter().zip(&self.switch.ports).enumerate();
+        let differ = ports.filter(|(_, (new, old))| new.idle_slopes != old.idle_slopes);
+        let command = |(index, (port, _)): (usize, (&Port, &Port))| {
+            let credits = |shaping| Box::new(Credits::new(shaping, self.ports[index].rate, &Gates::new(None)));
+            Command::IdleSlopes(index, PortShaping::of(switch, port).map(credits))
+        };
+        differ.map(command).collect()
+    }
+
     /// The streams for the core, with their counters: those of a stream that was there before go on.
     fn streams(&self, switch: &Switch, base_ns: u64) -> (Option<Box<Streams>>, Vec<Arc<StreamCounters>>) {
         let (before, all) = (&self.switch.streams, self.running.counters().streams.all());
@@ -93,9 +108,4 @@ impl Service {
         let begun = switch.with_stream_gates_at(base_ns).streams;
         (Streams::after(before, &switch.streams, &begun, &counters, random_seed()), counters)
     }
-}
-
-fn without_changeable(switch: &Switch) -> Switch {
-    let ports = switch.ports.iter().map(|port| Port { gates: None, ..port.clone() }).collect();
-    Switch { ports, streams: Vec::new(), ..switch.clone() }
 }
