@@ -368,7 +368,7 @@ fn slope(port: &str, bits: &str) -> String {
 }
 
 #[test]
-fn idle_slopes_are_read_and_stay_as_they_are() {
+fn idle_slopes_are_read_and_change_while_the_switch_works() {
     let Some(bench) = bench() else { return };
     let text = std::fs::read_to_string(bench.file()).unwrap();
     let shaped = "name = \"port1\"\nidle-slope = { red = \"100Mbit\" }";
@@ -393,13 +393,6 @@ fn idle_slopes_are_read_and_stay_as_they_are() {
         ),
         "interface port1, cbsa-parameter-table 1, admin-idle-slope: \"20Mbit\" is not a whole number of 64 bits",
     );
-    for name in ["port0", "port1"] {
-        refused(&mut talk, &slope(name, "30000000")).is(
-            "operation-not-supported",
-            &port(name),
-            &format!("interface {name}: only the gates of a port can be changed while the switch is set up"),
-        );
-    }
     // What its gate leaves too little time for.
     refused(&mut talk, &gates(&entries(950_000, 50_000))).is(
         "invalid-value",
@@ -414,8 +407,30 @@ fn idle_slopes_are_read_and_stay_as_they_are() {
         gates(&entries(700_000, 300_000))
     ));
     talk.ask("<commit/>");
-    let configuration = bench.status()["report"]["configuration"].to_string();
-    assert!(configuration.contains("700us") && configuration.contains("100Mbit"), "{configuration}");
+    let configuration = || bench.status()["report"]["configuration"].as_str().unwrap().to_owned();
+    let standing = configuration();
+    assert!(standing.contains("700us") && standing.contains("100Mbit"), "{standing}");
+
+    // Another slope, and one for a port that had none; the gates stay.
+    let mut commit = |config: &str| {
+        talk.ask(&format!("<edit-config><target><candidate/></target><config>{config}</config></edit-config>"));
+        talk.ask("<commit/>");
+        configuration()
+    };
+    let changed = commit(&slope("port1", "30000000"));
+    assert_eq!(changed, standing.replace("100Mbit", "30Mbit"));
+    let both = commit(&slope("port0", "20000000"));
+    assert!(both.contains("20Mbit") && both.contains("30Mbit") && both.contains("700us"), "{both}");
+    // And none again.
+    let cbsa = "<cbsa xmlns='urn:ieee:std:802.1Q:yang:ieee802-dot1q-cbsa-bridge' xmlns:nc='urn:ietf:params:xml:ns:netconf:base:1.0' \
+                nc:operation='delete'/>";
+    let algorithms = "<transmission-selection-algorithm-table xmlns:nc='urn:ietf:params:xml:ns:netconf:base:1.0' \
+                      nc:operation='delete'/>";
+    let none = format!(
+        "<interfaces xmlns='{INTERFACES}'><interface><name>port0</name><bridge-port xmlns='{BRIDGE}'>{algorithms}{cbsa}\
+         </bridge-port></interface></interfaces>"
+    );
+    assert_eq!(commit(&none), changed);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What becomes of a switch that is to be as a configuration says: its gates and its streams change, and nothing else can.
+//! What becomes of a switch that is to be as a configuration says: its gates, idle slopes and streams change, and nothing
+//! else can.
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, SwitchDir};
@@ -10,7 +11,7 @@ use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
 
 use super::super::gates;
-use super::datastores::{self, failed, gate_table};
+use super::datastores::{self, failed};
 use super::faults;
 
 const INTERFACES: &str = "ietf-interfaces:interfaces";
@@ -18,6 +19,20 @@ const BRIDGES: &str = "ieee802-dot1q-bridge:bridges";
 const STREAMS: &str = "ieee802-dot1cb-stream-identification:stream-identity";
 const FRER: &str = "ieee802-dot1cb-frer:frer";
 const ENABLED: &str = "gate-enabled";
+const BRIDGE_PORT: &str = "ieee802-dot1q-bridge:bridge-port";
+/// Where a part of an interface is: in this member of it, or in itself; and its name there.
+type Place = (Option<&'static str>, &'static str);
+/// The gates of a bridge's port, and those of an end station's interface.
+const GATES: [Place; 2] = [
+    (Some(BRIDGE_PORT), "ieee802-dot1q-sched-bridge:gate-parameter-table"),
+    (None, "ieee802-dot1dc-sched-if:gate-parameter-table"),
+];
+/// What says which of their classes are shaped.
+const SHAPING: [Place; 3] = [
+    (Some(BRIDGE_PORT), "ieee802-dot1q-cbsa-bridge:cbsa"),
+    (Some(BRIDGE_PORT), "transmission-selection-algorithm-table"),
+    (None, "ieee802-dot1dc-cbsa-if:cbsa"),
+];
 
 /// A switch as it is to be, which it could be.
 pub struct Change {
@@ -69,6 +84,9 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     yang::merge(&mut after, &mut imported).map_err(faults::of_merge)?;
     for (old, new) in before.ports.iter().zip(&after.ports) {
         keeps_sizes(old, new)?;
+        if before.plane != Plane::User {
+            keeps_shaped(&before, old, new)?;
+        }
     }
     if before.plane != Plane::User {
         if let Some(why) = unpoliced(&after, Terms::Yang) {
@@ -83,7 +101,7 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     Ok(Some(after))
 }
 
-/// The interfaces whose gates are to change.
+/// The interfaces whose gates or idle slopes are to change.
 fn changed(running: &Value, wanted: &Value) -> Result<Vec<Value>, RpcError> {
     let empty = Vec::new();
     let list = |data: &'_ Value| data[INTERFACES]["interface"].as_array().cloned().unwrap_or_else(|| empty.clone());
@@ -100,13 +118,22 @@ fn changed(running: &Value, wanted: &Value) -> Result<Vec<Value>, RpcError> {
         let Some(new) = after.iter_mut().find(|new| new["name"] == old["name"]) else {
             return Err(refused(&old["name"], "a port cannot be removed while the switch is set up"));
         };
-        let whole = new.clone();
-        let gates = (take_table(&mut old), take_table(new));
+        let mut whole = new.clone();
+        let gates = (take(&mut old, GATES), take(new, GATES));
+        let shaping = (take(&mut old, SHAPING), take(new, SHAPING));
         if old != *new {
-            return Err(refused(&old["name"], "only the gates of a port can be changed while the switch is set up"));
+            let what = "only the gates and idle slopes of a port can be changed while the switch is set up";
+            return Err(refused(&old["name"], what));
         }
-        match gates {
-            (old, new) if old == new => {}
+        say_shaping(&mut whole);
+        let table = |gates: [Option<Value>; 2]| gates.into_iter().flatten().next();
+        match (table(gates.0), table(gates.1)) {
+            (old, new) if old == new => {
+                if shaping.0 != shaping.1 {
+                    take(&mut whole, GATES);
+                    changed.push(whole);
+                }
+            }
             (Some(old), Some(new)) if old.get(ENABLED) == new.get(ENABLED) => changed.push(whole),
             (Some(_), Some(_)) => {
                 return Err(refused(&old["name"], "gates cannot be enabled or disabled while the switch is set up"));
@@ -122,9 +149,38 @@ fn changed(running: &Value, wanted: &Value) -> Result<Vec<Value>, RpcError> {
     Ok(changed)
 }
 
-/// An interface loses the table of its gates.
-fn take_table(interface: &mut Value) -> Option<Map<String, Value>> {
-    gate_table(interface).map(std::mem::take)
+/// An interface loses these parts.
+fn take<const N: usize>(interface: &mut Value, parts: [Place; N]) -> [Option<Value>; N] {
+    parts.map(|(parent, part)| {
+        let parent = match parent {
+            Some(parent) => interface.get_mut(parent)?,
+            None => &mut *interface,
+        };
+        parent.as_object_mut()?.remove(part)
+    })
+}
+
+/// An interface that says nothing of its classes' slopes says that they have none.
+fn say_shaping(interface: &mut Value) {
+    let bridged = interface.get(BRIDGE_PORT).is_some();
+    let (parent, part) = if bridged { SHAPING[0] } else { SHAPING[2] };
+    let parent = match parent {
+        Some(parent) => &mut interface[parent],
+        None => interface,
+    };
+    if parent.get(part).is_none() {
+        parent[part] = json!({});
+    }
+}
+
+/// The kernel has parts for classes that are shaped.
+fn keeps_shaped(switch: &Switch, old: &Port, new: &Port) -> Result<(), RpcError> {
+    if (0..switch.classes.len()).all(|class| old.shapes(class) == new.shapes(class)) {
+        return Ok(());
+    }
+    let path = format!("/{INTERFACES}/interface[name='{}']", old.name);
+    let what = "which classes have an idle slope cannot be changed while the kernel does the switch's work";
+    Err(RpcError::application(Tag::OperationNotSupported, path, what))
 }
 
 fn keeps_sizes(old: &Port, new: &Port) -> Result<(), RpcError> {

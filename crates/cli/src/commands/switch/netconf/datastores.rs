@@ -77,7 +77,7 @@ pub fn startup(file: &StartupFile, folder: &SwitchDir) -> Result<Option<Switch>,
 }
 
 /// The table of an interface's gates, in a bridge or in an end station.
-pub fn gate_table(interface: &mut Value) -> Option<&mut Map<String, Value>> {
+fn gate_table(interface: &mut Value) -> Option<&mut Map<String, Value>> {
     let places = [
         "/ieee802-dot1q-bridge:bridge-port/ieee802-dot1q-sched-bridge:gate-parameter-table",
         "/ieee802-dot1dc-sched-if:gate-parameter-table",
