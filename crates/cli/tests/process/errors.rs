@@ -169,7 +169,7 @@ fn where_nothing_can_be_said_the_status_still_tells() {
 #[test]
 fn a_load_that_is_not_there() {
     fails(&["latency", "timer", "--count", "5", "--load", "cmd:/no/such/program"], &["no program"]);
-    fails(&["latency", "timer", "--count", "5", "--load", "cmd:false"], &["ended at once"]);
+    fails(&["latency", "timer", "--count", "5", "--load", "cmd:false"], &["ended before the measurement began"]);
     let output =
         ontick(&["latency", "timer", "--count", "5", "--load", "cpu"]).env("PATH", "/nowhere").output().unwrap();
     assert_eq!(output.status.code(), Some(2));

@@ -202,7 +202,10 @@ impl Load {
         let began = Instant::now();
         while began.elapsed() < SETTLE {
             if let Some(status) = running.ended() {
-                return Err(fail(format!("{program} ended at once ({status}); try it by hand: {}", join(&words))));
+                return Err(fail(format!(
+                    "{program} ended before the measurement began ({status}); it must go on until it is stopped: {}",
+                    join(&words)
+                )));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -292,7 +295,9 @@ mod tests {
 
     #[test]
     fn a_load_that_ends_at_once_or_is_missing_is_an_error() {
-        for (text, word) in [("cmd:false", "ended at once"), ("cmd:/no/such/program", "no program")] {
+        for (text, word) in
+            [("cmd:false", "ended before the measurement began"), ("cmd:/no/such/program", "no program")]
+        {
             let error = text.parse::<Load>().unwrap().start().unwrap_err().to_string();
             assert!(error.contains(word), "{error}");
         }

@@ -15,7 +15,7 @@ use ontick_switch::kernel::status::{LinkState, PortStatus, Status as Standing, s
 use ontick_switch::kernel::time_loss;
 use ontick_switch::qdisc::Times;
 use ontick_tsn::model::{GateOverride, Plane, Switch};
-use ontick_units::exact;
+use ontick_units::{count, exact};
 use serde::Serialize;
 
 use super::status_user::{self, first_column};
@@ -262,16 +262,16 @@ fn port_text(port: &PortStatus, switch: &Switch) -> String {
         text += &format!("  preempts  {}\n", preemption_text(&port.name, state, switch));
     }
     if !port.classes.is_empty() {
-        text += &format!("  {:<16} {:>12} {:>14} {:>8} {:>8}\n", "class", "frames", "octets", "dropped", "waiting");
+        text += &format!("  {:<16} {:>12} {:>16} {:>8} {:>7}\n", "class", "frames", "octets", "dropped", "waiting");
     }
     for class in &port.classes {
         text += &format!(
-            "{} {:>12} {:>14} {:>8} {:>8}\n",
+            "{} {:>12} {:>16} {:>8} {:>7}\n",
             first_column(&class.class),
-            class.packets,
-            class.bytes,
-            class.drops,
-            class.waiting
+            count(class.packets),
+            count(class.bytes),
+            count(class.drops),
+            count(class.waiting)
         );
     }
     port.driver.iter().for_each(|(name, count)| text += &format!("  {name} {count}\n"));

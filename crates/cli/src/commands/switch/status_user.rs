@@ -141,7 +141,7 @@ fn counted(switch: &Switch, counters: &ontick_switch::user::counters::PortCounte
         count(counters.octets.get())
     );
     text += &format!(
-        "  {:<16} {:>12} {:>14} {:>8} {:>8} {:>6} {:>8}\n",
+        "  {:<16} {:>12} {:>16} {:>8} {:>7} {:>5} {:>7}\n",
         "class", "frames", "octets", "dropped", "waiting", "late", "overdue"
     );
     for class in &switch.classes {
@@ -159,11 +159,11 @@ pub(super) fn first_column(name: &str) -> String {
 }
 
 fn row(class: &Class, counters: &QueueCounters) -> String {
-    let (sent, octets, dropped, waiting) =
-        (counters.sent.get(), counters.octets.get(), counters.dropped(), counters.waiting.get());
-    let (late, overdue) = (counters.late.get(), counters.overdue.get());
+    let (sent, octets) = (count(counters.sent.get()), count(counters.octets.get()));
+    let (dropped, waiting) = (count(counters.dropped()), count(counters.waiting.get()));
+    let (late, overdue) = (count(counters.late.get()), count(counters.overdue.get()));
     let mut text = format!(
-        "{} {sent:>12} {octets:>14} {dropped:>8} {waiting:>8} {late:>6} {overdue:>8}\n",
+        "{} {sent:>12} {octets:>16} {dropped:>8} {waiting:>7} {late:>5} {overdue:>7}\n",
         first_column(&class.name)
     );
     let why = causes(&counters.drops());
