@@ -211,7 +211,7 @@ pub struct Violation {
     pub cause: Option<String>,
 }
 
-/// A stretch of time in which the switch did not run.
+/// A stretch of time in which the switch did not run, or in which it handed a frame over that ended after its gate closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stall {

@@ -232,7 +232,7 @@ fn causes(trial: &Trial) -> Vec<String> {
     let longest = trial.stalls.iter().map(|stall| stall.length_ns).max().unwrap_or(0);
     let mut parts = Vec::new();
     if explained > 0 {
-        parts.push(format!("{} while the switch did not run (for {} at most)", count(explained), show(longest)));
+        parts.push(format!("{} held up in the switch (for {} at most)", count(explained), show(longest)));
     }
     if all > explained {
         parts.push(format!("{} without a known cause", count(all - explained)));
@@ -329,9 +329,6 @@ mod tests {
         trial.violations =
             vec![Violation { frames: 4, cause: Some("the switch did not run".into()), ..Violation::default() }];
         trial.stalls = vec![Stall { length_ns: 5_200_000, ..Stall::default() }];
-        assert_eq!(
-            remarks(&trial),
-            ["outside: 4 while the switch did not run (for 5.20ms at most), 1 without a known cause"]
-        );
+        assert_eq!(remarks(&trial), ["outside: 4 held up in the switch (for 5.20ms at most), 1 without a known cause"]);
     }
 }

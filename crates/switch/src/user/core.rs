@@ -16,6 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::ewma::Ewma;
+use ontick_rt::rtrb::Producer;
 
 use super::counters::Counters;
 use super::entries::{Entries, Ports};
@@ -239,9 +240,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         self.counters.stalls.add(1);
         self.counters.stalled_ns.add(length_ns);
         self.counters.longest_stall_ns.raise(length_ns);
-        if self.channels.stalls.push(stall).is_err() {
-            self.counters.stalls_unreported.add(1);
-        }
+        report(&mut self.channels.stalls, self.counters, stall);
     }
 
     /// It slept on purpose, for so long or up to [`LATE_NS`] more; from there on it was kept from its work. Returns the
@@ -484,6 +483,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 outlet.charge(queue, octets);
                 if ends_ns > closes_ns {
                     counters.late.add(1);
+                    // Longer than that it is looked for below.
+                    if done_ns.saturating_sub(now_ns) <= STALL_NS {
+                        let slow = Stall { from_ns: now_ns, until_ns: done_ns };
+                        report(&mut self.channels.stalls, self.counters, slow);
+                    }
                 }
                 let waited_ns = now_ns.saturating_sub(first.arrival_ns);
                 // Of a shaped class frames wait for the shaper, too.
@@ -517,6 +521,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     fn edge_within(&self, ns: u64, except: usize) -> bool {
         let now_ns = self.seen_ns;
         self.waiting.into_iter().any(|index| index != except && self.outlets[index].edge_within(now_ns, ns))
+    }
+}
+
+fn report(stalls: &mut Producer<Stall>, counters: &Counters, stall: Stall) {
+    if stalls.push(stall).is_err() {
+        counters.stalls_unreported.add(1);
     }
 }
 

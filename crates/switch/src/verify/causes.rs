@@ -3,12 +3,13 @@
 use ontick_units::show;
 
 use super::analysis::Violation;
-use crate::user::core::Stall;
+use crate::user::core::{STALL_NS, Stall};
 
 /// The core notices a stall only when it looks at its clock the next time, in ns.
 const SLACK_NS: u64 = 20_000;
 
-/// What made these frames late: that the switch did not run between the closing of their gate and their arrival.
+/// What made these frames late: that the switch did not run between the closing of their gate and their arrival, or took
+/// longer than usual to hand one over.
 pub fn of(violation: &Violation, stalls: &[Stall]) -> Option<String> {
     if !violation.late {
         return None;
@@ -17,7 +18,11 @@ pub fn of(violation: &Violation, stalls: &[Stall]) -> Option<String> {
     let from_ns = violation.edge_ns.min(violation.at_ns);
     let meanwhile = |stall: &&Stall| stall.from_ns <= violation.until_ns && stall.until_ns + SLACK_NS >= from_ns;
     let longest = stalls.iter().filter(meanwhile).max_by_key(|stall| stall.until_ns - stall.from_ns)?;
-    Some(format!("the switch did not run for {}", show(longest.until_ns - longest.from_ns)))
+    let length_ns = longest.until_ns - longest.from_ns;
+    Some(match length_ns > STALL_NS {
+        true => format!("the switch did not run for {}", show(length_ns)),
+        false => format!("handing it over took {}", show(length_ns)),
+    })
 }
 
 #[cfg(test)]
@@ -46,6 +51,8 @@ mod tests {
             Some("the switch did not run for 5.21ms")
         );
         assert_eq!(of(&violation(8_000_000, 8_000_900, true), &stalls), None);
+        let slow = [Stall { from_ns: 785_000, until_ns: 787_100 }];
+        assert_eq!(of(&violation(800_000, 786_900, true), &slow).as_deref(), Some("handing it over took 2.10us"));
         assert_eq!(of(&violation(800_000, 700_000, false), &stalls), None);
     }
 }

@@ -53,7 +53,7 @@ pub enum Discarded<P> {
     Streams(Box<Streams>),
 }
 
-/// A stretch of time in which the core did not run.
+/// A stretch of time in which the core did not run, or in which it handed a frame over that ended after its gate closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Stall {
     /// When it was last seen at work, on the switch's clock, in ns.
@@ -68,6 +68,6 @@ pub struct Channels<P> {
     pub commands: Consumer<Command<P>>,
     /// What it gives back.
     pub discarded: Producer<Discarded<P>>,
-    /// When it was kept from its work.
+    /// When it was kept from its work, or a frame went out late.
     pub stalls: Producer<Stall>,
 }

@@ -23,8 +23,9 @@ fn a_clock_that_goes_on_was_not_set() {
     assert_eq!(bench.counters.clock_steps.get(), 0);
 }
 
-/// The frame is handed over as its gate opens and takes so long to hand over; when that began, and whether it was late.
-fn sent_in_window(open_ns: u64, costs_ns: u64) -> (u64, u64) {
+/// The frame is handed over as its gate opens and takes so long to hand over; when that began, whether it was late, and
+/// what was reported of it.
+fn sent_in_window(open_ns: u64, costs_ns: u64) -> (u64, u64, Option<Stall>) {
     let mut bench = Bench::new(2);
     let mut core = core!(bench, &switch(2, 8), Some(&list(open_ns)));
     bench.clock.pass(CYCLE_NS / 2);
@@ -32,19 +33,21 @@ fn sent_in_window(open_ns: u64, costs_ns: u64) -> (u64, u64) {
     bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 1, 200));
     until(&mut core, &bench.clock, CYCLE_NS + 100_000);
     let begun_ns = bench.far[1].0.borrow().gone[0].0;
-    (begun_ns, bench.counters.ports[1].queues[0].late.get())
+    (begun_ns, bench.counters.ports[1].queues[0].late.get(), bench.stalls.pop().ok())
 }
 
 #[test]
 fn a_frame_is_late_that_ends_a_nanosecond_after_its_gate_closed() {
     const OPEN_NS: u64 = 8_000;
-    let (begun_ns, _) = sent_in_window(OPEN_NS, 1_000);
+    let (begun_ns, ..) = sent_in_window(OPEN_NS, 1_000);
     let pace = ontick_tsn::wire::Pace::new(GIGABIT);
     // Its last octet, not the gap behind it; looking at the clock takes 20 ns.
     let on_the_link_ns = pace.time_ns(200) - pace.gap_ns();
     let costs_ns = CYCLE_NS + OPEN_NS - on_the_link_ns - begun_ns - 20;
-    assert_eq!(sent_in_window(OPEN_NS, costs_ns), (begun_ns, 0));
-    assert_eq!(sent_in_window(OPEN_NS, costs_ns + 1), (begun_ns, 1));
+    assert_eq!(sent_in_window(OPEN_NS, costs_ns), (begun_ns, 0, None));
+    // Whoever reads the core's reports knows why.
+    let slow = Stall { from_ns: begun_ns - 20, until_ns: begun_ns + costs_ns + 1 };
+    assert_eq!(sent_in_window(OPEN_NS, costs_ns + 1), (begun_ns, 1, Some(slow)));
 }
 
 /// Handing over takes a microsecond: one that was begun right before the opening would keep the frame behind the gate.
