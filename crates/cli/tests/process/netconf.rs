@@ -351,8 +351,13 @@ fn libyang_accepts_what_is_answered() {
             [":credit-based-shaper<", ":credit<"],
         ],
     );
-    let mistakes =
-        [["rx-passed-pkts", "rx-pass-pkts"], ["<discontinuity-time>", "<discontinuity-time>at "], [">up<", ">on<"]];
+    let mistakes = [
+        ["rx-passed-pkts", "rx-pass-pkts"],
+        ["<discontinuity-time>", "<discontinuity-time>at "],
+        [">up<", ">on<"],
+        ["<in-octets>", "<in-octets>-"],
+        ["passing-sdu-count>", "passing-sdus-count>"],
+    ];
     judged(of_state, "<get/>", &mistakes);
 }
 

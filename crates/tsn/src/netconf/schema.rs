@@ -182,6 +182,9 @@ const INTERFACE: &[Node] = &[
 
 const STATISTICS: &[Node] = &[
     state("discontinuity-time", Kind::Text),
+    state("in-octets", Kind::LongNumber),
+    state("out-octets", Kind::LongNumber),
+    state("out-discards", Kind::LongNumber),
     Node { module: Some(FRER), name: "frer", kind: Kind::Container(frer::STATISTICS), config: false },
 ];
 

@@ -1,6 +1,6 @@
 //! Nodes of bridges and of their streams.
 
-use super::{FRACTION, Kind, Node, TIME, U32, config, of};
+use super::{FRACTION, Kind, Node, TIME, U32, config, of, state};
 use crate::yang::PSFP_BRIDGE;
 
 /// Of a bridge.
@@ -86,6 +86,12 @@ const FILTER: &[Node] = &[
     config("stream-gate-ref", U32),
     config("flow-meter-ref", U32),
     config("flow-meter-enable", Kind::Flag),
+    state("matching-frames-count", Kind::LongNumber),
+    state("passing-frames-count", Kind::LongNumber),
+    state("not-passing-frames-count", Kind::LongNumber),
+    state("passing-sdu-count", Kind::LongNumber),
+    state("not-passing-sdu-count", Kind::LongNumber),
+    state("red-frames-count", Kind::LongNumber),
 ];
 
 /// Of a stream.

@@ -2,8 +2,8 @@
 
 use ontick_switch::apply::{Journal, Live, StartupFile, SwitchDir};
 use ontick_switch::kernel::status::{LinkState, PortStatus, status};
-use ontick_switch::kernel::time_loss;
-use ontick_switch::user::serve::PortReport;
+use ontick_switch::kernel::{StreamCount, time_loss};
+use ontick_switch::user::serve::{PortReport, Report};
 use ontick_tsn::model::{Clock, Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
@@ -38,14 +38,16 @@ pub fn running(folder: &SwitchDir) -> Result<Value, RpcError> {
 pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
     let (_, switch) = switch(folder)?;
     let mut data = yang::export(&switch).map_err(failed)?.document;
-    let states: Vec<(String, PortState)> = match switch.plane {
-        Plane::User => of_user(folder, &switch),
+    let (states, policed): (Vec<(String, PortState)>, Vec<StreamCount>) = match switch.plane {
+        Plane::User => background::report(folder).map(|report| of_user(&switch, &report)).unwrap_or_default(),
         _ => {
             let plan = folder.plan().map_err(failed)?;
             let found = status(&Live, &switch, &plan, time_loss::in_force(folder, &switch)).map_err(failed)?;
-            found.ports.into_iter().map(|port| (port.name.clone(), of_kernel(&port, switch.clock))).collect()
+            let state = |port: &PortStatus| (port.name.clone(), of_kernel(port, switch.clock));
+            (found.ports.iter().map(state).collect(), found.streams)
         }
     };
+    statistics::put_policed(&mut data, &switch, &policed);
     let interfaces = data["ietf-interfaces:interfaces"]["interface"].as_array_mut();
     for interface in interfaces.into_iter().flatten() {
         let state = states.iter().find(|(name, _)| interface["name"] == **name).map(|(_, state)| state);
@@ -103,9 +105,8 @@ struct PortState {
     statistics: Map<String, Value>,
 }
 
-fn of_user(folder: &SwitchDir, switch: &Switch) -> Vec<(String, PortState)> {
-    let Some(report) = background::report(folder) else { return Vec::new() };
-    let ports = switch.ports.iter().zip(&report.ports).zip(statistics::of_ports(switch, &report));
+fn of_user(switch: &Switch, report: &Report) -> (Vec<(String, PortState)>, Vec<StreamCount>) {
+    let ports = switch.ports.iter().zip(&report.ports).zip(statistics::of_ports(switch, report));
     let state = |((port, seen), statistics): ((&Port, &PortReport), Map<String, Value>)| {
         let status = match (seen.open, seen.link) {
             (false, _) => "not-present",
@@ -114,7 +115,7 @@ fn of_user(folder: &SwitchDir, switch: &Switch) -> Vec<(String, PortState)> {
         };
         (port.name.clone(), PortState { status, gates: Map::new(), statistics })
     };
-    ports.map(state).collect()
+    (ports.map(state).collect(), statistics::policed(switch, report))
 }
 
 fn of_kernel(port: &PortStatus, clock: Clock) -> PortState {
