@@ -67,8 +67,16 @@ pub fn regate(
         }
         let Some(link) = links.iter().find(|link| link.name == new.name) else { continue };
         let found = PortState { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
+        let lanes = match lanes_of(host, after, new) {
+            Ok(lanes) => lanes,
+            Err(why) => {
+                reasons.push(why.to_string());
+                continue;
+            }
+        };
+        let port = Changed { host, switch: after, found: &found, lanes, now_ns };
         let gates = new.gates.as_ref().filter(|_| old.gates != new.gates);
-        reasons.extend(on_port(host, after, &found, gates, now_ns, &mut regated).err());
+        reasons.extend(port.change(gates, &mut regated).err());
     }
     if before.streams != after.streams {
         match StreamChange::plan(host, journal, &mut regated.plan, (before, after), now_ns) {
@@ -79,78 +87,70 @@ pub fn regate(
     if reasons.is_empty() { Ok(Some(regated)) } else { Err(CannotPlan { reasons }) }
 }
 
-/// Shapers first: attaching anything below taprio stops it.
-fn on_port(
-    host: &impl Host,
-    switch: &Switch,
-    found: &PortState,
-    gates: Option<&Gates>,
+/// A port whose gates or idle slopes are to be others.
+struct Changed<'a, H> {
+    host: &'a H,
+    switch: &'a Switch,
+    found: &'a PortState<'a>,
+    lanes: Lanes,
     now_ns: u64,
-    regated: &mut Regated,
-) -> Result<(), String> {
-    let lanes = lanes_of(host, switch, found.port).map_err(|e| e.to_string())?;
-    if found.port.is_shaped() {
-        reshape(host, switch, found, &lanes, now_ns, regated)?;
-    }
-    gates.map_or(Ok(()), |gates| replace_gates(host, switch, found, gates, &lanes, now_ns, regated))
 }
 
-/// A cbs that stands takes other slopes, and keeps the frames that wait in it. Its hiCredit follows the gates, too.
-fn reshape(
-    host: &impl Host,
-    switch: &Switch,
-    found: &PortState,
-    lanes: &Lanes,
-    now_ns: u64,
-    regated: &mut Regated,
-) -> Result<(), String> {
-    let when = gates::When::Now(now_ns);
-    let Some(wanted) = gates::disciplines(host, switch, found, lanes, when, &mut Vec::new())? else { return Ok(()) };
-    let wanted_at = |place: &str| {
-        let cbs = wanted.expects.iter().find_map(|expect| match expect {
-            Expect::Cbs { parent, cbs, .. } if parent == place => Some(*cbs),
-            _ => None,
-        })?;
-        Some((cbs, &wanted.acts[gates::attaching(&wanted.acts, place)?]))
-    };
-    let steps = regated.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(&found.port.name));
-    for step in steps {
-        for expect in &mut step.expects {
-            let Expect::Cbs { parent, cbs: standing, .. } = expect else { continue };
-            let Some((cbs, new)) = wanted_at(parent).filter(|(cbs, _)| cbs != standing) else { continue };
-            let Some(at) = gates::attaching(&step.acts, parent) else { continue };
-            regated.back.push(std::mem::replace(&mut step.acts[at], new.clone()));
-            regated.acts.push(new.clone());
-            *standing = cbs;
+impl<H: Host> Changed<'_, H> {
+    /// Shapers first: attaching anything below taprio stops it.
+    fn change(&self, gates: Option<&Gates>, regated: &mut Regated) -> Result<(), String> {
+        if self.found.port.is_shaped() {
+            self.reshape(regated)?;
         }
+        gates.map_or(Ok(()), |gates| self.replace(gates, regated))
     }
-    Ok(())
-}
 
-fn replace_gates(
-    host: &impl Host,
-    switch: &Switch,
-    found: &PortState,
-    gates: &Gates,
-    lanes: &Lanes,
-    now_ns: u64,
-    regated: &mut Regated,
-) -> Result<(), String> {
-    let taprio = gates::taprio(host, switch, found, gates, lanes, gates::When::Now(now_ns), &mut regated.plan.notes)?;
-    let new = gates::replace(&found.port.name, &taprio);
-    regated.gates_on += 1;
-    let steps = regated.plan.steps.iter_mut().filter(|step| step.port.as_deref() == Some(&found.port.name));
-    for step in steps {
-        for expect in &mut step.expects {
-            let Expect::Taprio { port, taprio: standing } = expect else { continue };
-            let old = gates::replace(port, standing);
-            step.acts.iter_mut().filter(|act| **act == old).for_each(|act| *act = new.clone());
-            regated.acts.push(new.clone());
-            regated.back.push(old);
-            *standing = taprio.clone();
+    /// A cbs that stands takes other slopes, and keeps the frames that wait in it. Its hiCredit follows the gates, too.
+    fn reshape(&self, regated: &mut Regated) -> Result<(), String> {
+        let when = gates::When::Now(self.now_ns);
+        let wanted = gates::disciplines(self.host, self.switch, self.found, &self.lanes, when, &mut Vec::new())?;
+        let Some(wanted) = wanted else { return Ok(()) };
+        let wanted_at = |place: &str| {
+            let cbs = wanted.expects.iter().find_map(|expect| match expect {
+                Expect::Cbs { parent, cbs, .. } if parent == place => Some(*cbs),
+                _ => None,
+            })?;
+            Some((cbs, &wanted.acts[gates::attaching(&wanted.acts, place)?]))
+        };
+        for step in regated.plan.steps.iter_mut().filter(|step| self.is_of(step)) {
+            for expect in &mut step.expects {
+                let Expect::Cbs { parent, cbs: standing, .. } = expect else { continue };
+                let Some((cbs, new)) = wanted_at(parent).filter(|(cbs, _)| cbs != standing) else { continue };
+                let Some(at) = gates::attaching(&step.acts, parent) else { continue };
+                regated.back.push(std::mem::replace(&mut step.acts[at], new.clone()));
+                regated.acts.push(new.clone());
+                *standing = cbs;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    fn replace(&self, gates: &Gates, regated: &mut Regated) -> Result<(), String> {
+        let (when, notes) = (gates::When::Now(self.now_ns), &mut regated.plan.notes);
+        let taprio = gates::taprio(self.host, self.switch, self.found, gates, &self.lanes, when, notes)?;
+        let new = gates::replace(&self.found.port.name, &taprio);
+        regated.gates_on += 1;
+        for step in regated.plan.steps.iter_mut().filter(|step| self.is_of(step)) {
+            for expect in &mut step.expects {
+                let Expect::Taprio { port, taprio: standing } = expect else { continue };
+                let old = gates::replace(port, standing);
+                step.acts.iter_mut().filter(|act| **act == old).for_each(|act| *act = new.clone());
+                regated.acts.push(new.clone());
+                regated.back.push(old);
+                *standing = taprio.clone();
+            }
+        }
+        Ok(())
+    }
+
+    fn is_of(&self, step: &Step) -> bool {
+        step.port.as_deref() == Some(&self.found.port.name)
+    }
 }
 
 /// Whether each port has gates, and which of its classes are shaped: what the kernel has parts for.
