@@ -16,6 +16,12 @@ use crate::{Error, Source, Trigger};
 /// A trigger that is far away is given up on for this long at a time, in ns, so that a run can be ended.
 const PATIENCE_NS: u64 = 50_000_000;
 
+/// So long before a sample its sources are warmed up, in ns: several times what a reading from memory takes. Spinning for it
+/// takes a hundredth of the shortest period for which that is done.
+const LEAD_NS: u64 = 10_000;
+/// Between samples that are nearer to each other, the processor's caches forget nothing.
+const COLD_NS: u64 = 100 * LEAD_NS;
+
 /// What one turn of the sampler came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -44,6 +50,8 @@ pub enum Turn {
 pub struct Sampler {
     clockwork: Pace,
     sources: Vec<Box<dyn Source>>,
+    /// Whether samples are so far apart that its sources are warmed up for each.
+    grows_cold: bool,
     ring: Writer,
     begun: bool,
     number: u64,
@@ -72,7 +80,18 @@ impl Sampler {
             Trigger::Edge(name, edges) => Pace::Edge { line: Box::new(listen(name, *edges)?), clock: Box::new(clock) },
         };
         let channels = sources.iter().map(|source| source.channels().len()).sum();
-        Ok(Self { clockwork, sources, ring, begun: false, number: 0, at_ns: 0, latency_ns: 0, raw: vec![0; channels] })
+        let grows_cold = matches!(trigger, Trigger::Every(period_ns) if *period_ns >= COLD_NS);
+        Ok(Self {
+            clockwork,
+            sources,
+            grows_cold,
+            ring,
+            begun: false,
+            number: 0,
+            at_ns: 0,
+            latency_ns: 0,
+            raw: vec![0; channels],
+        })
     }
 
     /// Where its periods are too short to sleep in, it rests when another thread wants its CPU, as far as that can be known.
@@ -98,6 +117,10 @@ impl Sampler {
             Pace::Cycle(cycle) => {
                 if let Some(now_ns) = cycle.approach(PATIENCE_NS) {
                     return Turn::Nothing(now_ns);
+                }
+                if self.grows_cold && cycle.wait_before(LEAD_NS) > LEAD_NS / 2 {
+                    let now_ns = cycle.clock().now_ns();
+                    self.sources.iter_mut().for_each(|source| source.warm_up(now_ns));
                 }
                 let tick = cycle.next();
                 (tick.deadline_ns, tick.missed)
@@ -160,8 +183,11 @@ fn listen(name: &Name, edges: Edges) -> Result<Line, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::time::{Duration, Instant};
+
     use super::*;
-    use crate::{ring, source};
+    use crate::{Channel, ring, source};
 
     #[test]
     fn a_rate_gives_numbered_samples() {
@@ -178,6 +204,60 @@ mod tests {
             let wanted = (turn + slots, at_ns, latency_ns, 2);
             assert_eq!(reader.pop(|s| (s.number, s.at_ns, s.latency_ns, s.raw.len())), Some(wanted));
         }
+    }
+
+    /// Notes when it was read, and when it was warmed up.
+    struct Noted(Arc<Mutex<Vec<(bool, u64)>>>, [Channel; 1]);
+
+    impl Source for Noted {
+        fn channels(&self) -> &[Channel] {
+            &self.1
+        }
+
+        fn read(&mut self, now_ns: u64, _: &mut [i64]) -> Result<(), Errno> {
+            self.0.lock().unwrap().push((true, now_ns));
+            Ok(())
+        }
+
+        fn warm_up(&mut self, now_ns: u64) {
+            self.0.lock().unwrap().push((false, now_ns));
+        }
+    }
+
+    fn noted(period_ns: u64) -> (Sampler, Arc<Mutex<Vec<(bool, u64)>>>) {
+        let all = Arc::new(Mutex::new(Vec::new()));
+        let channel = Channel { name: "noted".into(), unit: String::new(), scale: 1.0, offset: 0.0 };
+        let (writer, _) = ring::new(8, 1);
+        let sources: Vec<Box<dyn Source>> = vec![Box::new(Noted(all.clone(), [channel]))];
+        (Sampler::new(&Trigger::Every(period_ns), Phase::Chance, sources, writer).unwrap(), all)
+    }
+
+    #[test]
+    fn sources_are_warmed_up_before_a_sample_that_is_far_from_the_last() {
+        let (mut sampler, all) = noted(2 * COLD_NS);
+        // A sample for which this thread comes late has no time for it.
+        let was_before = |deadline_ns: u64| {
+            let [.., (false, warm_ns), (true, read_ns)] = all.lock().unwrap()[..] else { return false };
+            (warm_ns..=read_ns).contains(&deadline_ns)
+        };
+        let began = Instant::now();
+        loop {
+            let Turn::Taken { at_ns, latency_ns, .. } = sampler.turn() else { panic!("no sample") };
+            if was_before(at_ns - latency_ns) {
+                break;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "{:?}", all.lock().unwrap());
+        }
+        let reads_alone = |pair: &[(bool, u64)]| pair[0].0 || pair[1].0;
+        assert!(all.lock().unwrap().windows(2).all(reads_alone), "one for each sample");
+    }
+
+    #[test]
+    fn sources_that_are_read_soon_again_are_not_warmed_up() {
+        let (mut sampler, all) = noted(COLD_NS / 10);
+        (0..50).for_each(|_| assert!(matches!(sampler.turn(), Turn::Taken { .. })));
+        let all = all.lock().unwrap();
+        assert!(all.len() == 50 && all.iter().all(|(read, _)| *read), "{all:?}");
     }
 
     #[test]

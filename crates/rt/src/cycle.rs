@@ -103,6 +103,14 @@ impl<W: Wait> Cycle<W> {
         Tick { index: tick.index, deadline_ns, now_ns, missed: 0 }
     }
 
+    /// Waits until `lead_ns` before the next deadline, and returns how far that is then, in ns: less where it is late. For what
+    /// is to be ready at the deadline, as the processor's caches have forgotten it since the last.
+    #[inline]
+    pub fn wait_before(&mut self, lead_ns: u64) -> u64 {
+        let now_ns = self.wait.until(&mut self.clock, self.next_ns.saturating_sub(lead_ns));
+        self.next_ns.saturating_sub(now_ns)
+    }
+
     /// Sleeps for `nap_ns` if the next deadline is more than three times as far, and tells the time then; `None`
     /// once it is nearer. For loops with long periods that must look at something else meanwhile.
     pub fn approach(&mut self, nap_ns: u64) -> Option<u64> {
@@ -215,6 +223,19 @@ mod tests {
         // The grid does not move with it.
         let next = cycle.next();
         assert_eq!((next.index, next.deadline_ns - first.deadline_ns), (1, 1_000_000_000));
+    }
+
+    #[test]
+    fn a_wait_before_a_deadline_says_what_is_left() {
+        let mut cycle = scripted(Overrun::Skip);
+        assert_eq!((cycle.wait_before(10_000), cycle.clock().now_ns()), (10_000, 2 * MS - 10_000));
+        assert_eq!(cycle.next(), Tick { index: 0, deadline_ns: 2 * MS, now_ns: 2 * MS, missed: 0 });
+        // Late, or too late: what is missed is counted by the wait for the deadline alone.
+        cycle.clock().pass(MS - 3_000);
+        assert_eq!(cycle.wait_before(10_000), 3_000);
+        cycle.clock().pass(2 * MS);
+        assert_eq!(cycle.wait_before(10_000), 0);
+        assert_eq!((cycle.next().missed, cycle.next().index), (1, 3));
     }
 
     #[test]

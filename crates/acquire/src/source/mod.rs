@@ -52,6 +52,10 @@ pub trait Source: Send {
     /// longer than the device takes.
     fn read(&mut self, now_ns: u64, values: &mut [i64]) -> Result<(), Errno>;
 
+    /// Goes the way of a reading, shortly before one, so that the processor's caches have it. Only where that changes nothing
+    /// and asks no device.
+    fn warm_up(&mut self, _now_ns: u64) {}
+
     /// What of it is simulated, if anything is.
     fn simulated(&self) -> Option<String> {
         None

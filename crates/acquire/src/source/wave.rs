@@ -58,6 +58,11 @@ impl Wave {
         let channel = Channel { name: shape.name().into(), unit: String::new(), scale: STEP, offset: 0.0 };
         Self { shape, period_ns: period_ns.max(1), channels: [channel] }
     }
+
+    fn value(&self, now_ns: u64) -> i64 {
+        let phase = (now_ns % self.period_ns) as f64 / self.period_ns as f64;
+        (self.shape.at(phase) / STEP).round() as i64
+    }
 }
 
 impl Source for Wave {
@@ -66,9 +71,12 @@ impl Source for Wave {
     }
 
     fn read(&mut self, now_ns: u64, values: &mut [i64]) -> Result<(), Errno> {
-        let phase = (now_ns % self.period_ns) as f64 / self.period_ns as f64;
-        values[0] = (self.shape.at(phase) / STEP).round() as i64;
+        values[0] = self.value(now_ns);
         Ok(())
+    }
+
+    fn warm_up(&mut self, now_ns: u64) {
+        std::hint::black_box(self.value(now_ns));
     }
 
     fn simulated(&self) -> Option<String> {
