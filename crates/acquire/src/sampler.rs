@@ -207,7 +207,9 @@ mod tests {
     }
 
     /// Notes when it was read, and when it was warmed up.
-    struct Noted(Arc<Mutex<Vec<(bool, u64)>>>, [Channel; 1]);
+    struct Noted(Notes, [Channel; 1]);
+
+    type Notes = Arc<Mutex<Vec<(bool, u64)>>>;
 
     impl Source for Noted {
         fn channels(&self) -> &[Channel] {
@@ -224,8 +226,8 @@ mod tests {
         }
     }
 
-    fn noted(period_ns: u64) -> (Sampler, Arc<Mutex<Vec<(bool, u64)>>>) {
-        let all = Arc::new(Mutex::new(Vec::new()));
+    fn noted(period_ns: u64) -> (Sampler, Notes) {
+        let all = Notes::default();
         let channel = Channel { name: "noted".into(), unit: String::new(), scale: 1.0, offset: 0.0 };
         let (writer, _) = ring::new(8, 1);
         let sources: Vec<Box<dyn Source>> = vec![Box::new(Noted(all.clone(), [channel]))];
