@@ -11,7 +11,8 @@ use super::target_flags::{self, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::Failure;
 
-/// Sets the gates, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls it holds the lock.
+/// Sets the gates, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls it holds
+/// the lock.
 pub fn apply(
     folder: &SwitchDir,
     journal: &Journal,
