@@ -14,11 +14,13 @@ pub mod backlog;
 mod error;
 pub mod format;
 pub mod hub;
+pub mod place;
 pub mod recording;
 pub mod rest;
 pub mod ring;
 mod sampler;
 pub mod sink;
+pub mod socket_file;
 pub mod source;
 mod trigger;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ontick_arrow::{Block, END, Table};
@@ -12,6 +12,7 @@ use super::rotation::next_file;
 use super::writer::Output;
 use crate::Channel;
 use crate::arrow::{Rows, table};
+use crate::place::Own;
 
 /// Rows are written when they are this old: what a kill may cost.
 const FILE_EVERY: Duration = Duration::from_secs(1);
@@ -70,7 +71,7 @@ impl<F: FnMut(&[u8]) -> io::Result<()>> Output for Messages<F> {
 /// A file with a footer: each batch is written over the footer before it, and a new footer behind, in one go. So a
 /// killed run leaves a whole file.
 pub struct WholeFile {
-    path: PathBuf,
+    own: Arc<Own>,
     file: File,
     table: Table,
     rows: Rows,
@@ -88,17 +89,16 @@ pub struct WholeFile {
 
 impl WholeFile {
     /// Begins a file, which becomes `NAME.1`, … when it has this many bytes.
-    pub fn new(path: &Path, file: File, most: Option<u64>, channels: &[Channel]) -> io::Result<Self> {
+    pub fn new(own: Arc<Own>, file: File, most: Option<u64>, channels: &[Channel]) -> io::Result<Self> {
         let (table, rows) = (table(channels), Rows::new(channels));
         let fit = most.map_or(u64::MAX, |most| most / 2 / rows.row_bytes());
         let (most_rows, now) = (fit.clamp(1, MOST_ROWS as u64) as usize, Instant::now());
-        let (path, blocks) = (path.to_path_buf(), Vec::new());
         let mut this = Self {
-            path,
+            own,
             file,
             table,
             rows,
-            blocks,
+            blocks: Vec::new(),
             end: 0,
             most,
             most_rows,
@@ -188,7 +188,7 @@ impl Output for WholeFile {
             if !self.has_footer {
                 self.put(Vec::new(), true)?;
             }
-            self.file = next_file(&self.path)?;
+            self.file = next_file(self.own.place())?;
             self.start()?;
         }
         self.batch(rested)
@@ -207,6 +207,7 @@ impl Output for WholeFile {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
     use crate::format::{Binary, Encode, Entry, TimedSample};
@@ -223,6 +224,11 @@ mod tests {
             binary.sample(&TimedSample { number, monotonic_ns: 1, tai_ns: 2, latency_ns: 3, raw: &raw }, &mut out);
         }
         out
+    }
+
+    fn begun(path: &Path, most: Option<u64>) -> WholeFile {
+        let (file, own) = Own::create(path).unwrap();
+        WholeFile::new(own.into(), file, most, &channels()).unwrap()
     }
 
     /// The numbers in a file, which must have its footer.
@@ -243,7 +249,7 @@ mod tests {
     fn a_file_is_whole_after_every_batch() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.arrow");
-        let mut file = WholeFile::new(&path, File::create_new(&path).unwrap(), None, &channels()).unwrap();
+        let mut file = begun(&path, None);
         assert!(numbers(&path).is_empty());
         for batch in 0..5 {
             file.write(&records(10 * batch..10 * (batch + 1))).unwrap();
@@ -263,7 +269,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.arrow");
         let most = 20_000;
-        let mut file = WholeFile::new(&path, File::create_new(&path).unwrap(), Some(most), &channels()).unwrap();
+        let mut file = begun(&path, Some(most));
         file.write(&records(0..1000)).unwrap();
         file.end().unwrap();
         let mut all = Vec::new();
@@ -282,7 +288,7 @@ mod tests {
     fn a_full_disk_leaves_what_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.arrow");
-        let mut file = WholeFile::new(&path, File::create_new(&path).unwrap(), None, &channels()).unwrap();
+        let mut file = begun(&path, None);
         file.write(&records(0..7)).unwrap();
         file.flush().unwrap();
         file.file = File::options().write(true).open("/dev/full").unwrap();

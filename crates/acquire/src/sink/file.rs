@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -14,6 +14,7 @@ use super::writer::{self, Output, Plain};
 use crate::Error;
 use crate::format::Format;
 use crate::hub::Stream;
+use crate::place::Own;
 
 /// Writes to standard output.
 pub fn stdout(format: Format, stream: Arc<Stream>, clients: &Clients) -> Result<JoinHandle<()>, Error> {
@@ -29,32 +30,34 @@ pub fn stdout(format: Format, stream: Arc<Stream>, clients: &Clients) -> Result<
     }
 }
 
-/// Writes to a file. One that is there already is not overwritten.
+/// Writes to a file, and names it. One that is there already is not overwritten.
 pub fn file(
     path: &Path,
     rotate: Option<u64>,
     format: Format,
     stream: Arc<Stream>,
     clients: &Clients,
-) -> Result<JoinHandle<()>, Error> {
+) -> Result<(JoinHandle<()>, Arc<Own>), Error> {
     let (name, system) =
         (path.display().to_string(), |error| Error::System { what: format!("file {}", path.display()), error });
-    let file = File::create_new(path).map_err(|error| match error.kind() {
+    let (file, own) = Own::create(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Error::FileExists { path: path.into() },
         _ => system(error),
     })?;
-    match format {
+    let own = Arc::new(own);
+    let thread = match format {
         #[cfg(feature = "arrow")]
         Format::Arrow => {
-            let output = arrow::WholeFile::new(path, file, rotate, &stream.channels).map_err(system)?;
+            let output = arrow::WholeFile::new(own.clone(), file, rotate, &stream.channels).map_err(system)?;
             start(output, stream, clients, name)
         }
         _ => {
             let begin = stream.begin.clone();
-            let mut rotating = Rotating { path: path.into(), file, written: 0, most: rotate, begin };
+            let mut rotating = Rotating { own: own.clone(), file, written: 0, most: rotate, begin };
             start(Plain(move |bytes: &[u8]| rotating.write(bytes)), stream, clients, name)
         }
-    }
+    }?;
+    Ok((thread, own))
 }
 
 fn start<O: Output + Send + 'static>(
@@ -77,7 +80,7 @@ fn start<O: Output + Send + 'static>(
 
 /// A file that becomes `NAME.1`, `NAME.2`, … when it is full.
 struct Rotating {
-    path: PathBuf,
+    own: Arc<Own>,
     file: File,
     written: u64,
     most: Option<u64>,
@@ -88,7 +91,7 @@ impl Rotating {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let is_full = self.most.is_some_and(|most| self.written + bytes.len() as u64 > most);
         if is_full && self.written > self.begin.len() as u64 {
-            self.file = next_file(&self.path)?;
+            self.file = next_file(self.own.place())?;
             self.file.write_all(&self.begin)?;
             self.written = self.begin.len() as u64;
         }

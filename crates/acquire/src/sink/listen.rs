@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{Shutdown, shutdown, sockopt};
 
-use super::socket_file::SocketFile;
 use super::writer::{self, Output};
 use super::{Clients, FAREWELL, PATIENCE};
 use crate::Error;
 use crate::format::Format;
 use crate::hub::Stream;
+use crate::socket_file::{ListenError, SocketFile};
 
 /// What the clients of one listener may take.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +86,10 @@ pub fn unix(
     stop: Arc<AtomicBool>,
 ) -> Result<Listening, Error> {
     let system = |error| Error::System { what: format!("unix {}", path.display()), error };
-    let (listener, own) = SocketFile::listen(path, mode)?;
+    let (listener, own) = SocketFile::listen(path, mode).map_err(|error| match error {
+        ListenError::System(error) => system(error),
+        taken => Error::Invalid { what: "sink", text: format!("unix:{}", path.display()), why: taken.to_string() },
+    })?;
     listener.set_nonblocking(true).map_err(system)?;
     let at = format!("unix {}", path.display());
     let mut count = 0;

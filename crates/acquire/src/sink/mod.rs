@@ -8,7 +8,6 @@ mod describe;
 mod file;
 mod listen;
 mod rotation;
-mod socket_file;
 mod udp;
 mod writer;
 
@@ -22,6 +21,7 @@ pub use describe::{Sink, Where};
 use crate::Error;
 use crate::backlog::Cursor;
 use crate::hub::Stream;
+use crate::place::Own;
 
 /// How long a blocking call may keep a sink's thread from seeing that the run ends.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -110,6 +110,8 @@ impl Clients {
 pub struct OpenSinks {
     threads: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
+    /// The file, if it is one.
+    pub file: Option<Arc<Own>>,
     /// Where listeners listen, for those that chose a port themselves.
     pub addresses: Vec<String>,
     /// What whoever opened it should know.
@@ -119,13 +121,18 @@ pub struct OpenSinks {
 /// Opens a sink that takes from this stream, which is of its format's [carrier](crate::format::Format::carrier).
 pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<OpenSinks, Error> {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut open = OpenSinks { threads: Vec::new(), stop: stop.clone(), addresses: Vec::new(), notices: Vec::new() };
+    let (stops, file) = (stop.clone(), None);
+    let mut open = OpenSinks { threads: Vec::new(), stop: stops, file, addresses: Vec::new(), notices: Vec::new() };
     let listening = match &sink.to {
         Where::Tcp(address) => listen::tcp(address, sink.format, stream, clients, stop)?,
         Where::Unix { path, mode } => listen::unix(path, *mode, sink.format, stream, clients, stop)?,
         others => {
             open.threads.push(match others {
-                Where::File { path, rotate } => file::file(path, *rotate, sink.format, stream, &clients)?,
+                Where::File { path, rotate } => {
+                    let (thread, file) = file::file(path, *rotate, sink.format, stream, &clients)?;
+                    open.file = Some(file);
+                    thread
+                }
                 Where::Udp(address) => udp::send(address, stream, &clients)?,
                 _ => file::stdout(sink.format, stream, &clients)?,
             });

@@ -98,7 +98,7 @@ impl Sample {
         let (ring, chain) = Chain::start(&trigger, &sources, &sinks, placement.cpu)?;
         chain.addresses().for_each(|address| terminal::say(&format!("listening on {address}")));
         chain.notices().for_each(|notice| terminal::say(&format!("notice: {notice}")));
-        let mut watching = chain.watching();
+        let (files, mut watching) = (chain.files(), chain.watching());
         let asked = Measurement {
             simulated,
             // Its own were given up before its sinks were opened.
@@ -140,7 +140,7 @@ impl Sample {
             },
         );
         if outcome.is_err() && handed_on == 0 {
-            chain::remove_files(&sinks);
+            files.iter().for_each(|file| file.remove());
         }
         let outcome = match (outcome, gone.get()) {
             (Ok(_), Some(why)) => Err(Failure::new(format!("sampling ended before its time: {why}"))),

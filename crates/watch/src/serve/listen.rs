@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::str::FromStr;
+
+use ontick_acquire::socket_file::{ListenError as NotBound, SocketFile};
 
 /// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub enum Socket {
     /// Of an address.
     Tcp(TcpListener),
     /// In a folder; the file goes with it.
-    Unix(UnixListener, PathBuf),
+    Unix(UnixListener, SocketFile),
 }
 
 impl Socket {
@@ -72,17 +73,12 @@ impl Socket {
                 Ok(Self::Tcp(socket))
             }
             Listen::Unix(path) => {
-                if let Ok(there) = std::fs::symlink_metadata(path) {
-                    let own = there.file_type().is_socket() && there.uid() == rustix::process::geteuid().as_raw();
-                    if !own || UnixStream::connect(path).is_ok() {
-                        return Err(io::ErrorKind::AddrInUse.into());
-                    }
-                    std::fs::remove_file(path)?;
-                }
-                let socket = UnixListener::bind(path)?;
-                std::fs::set_permissions(path, PermissionsExt::from_mode(0o660))?;
+                let (socket, file) = SocketFile::listen(path, 0o660).map_err(|error| match error {
+                    NotBound::System(error) => error,
+                    taken => io::Error::new(io::ErrorKind::AddrInUse, taken),
+                })?;
                 socket.set_nonblocking(true)?;
-                Ok(Self::Unix(socket, path.clone()))
+                Ok(Self::Unix(socket, file))
             }
         }
     }
@@ -91,15 +87,7 @@ impl Socket {
     pub fn address(&self) -> io::Result<Listen> {
         match self {
             Self::Tcp(socket) => socket.local_addr().map(Listen::Tcp),
-            Self::Unix(_, path) => Ok(Listen::Unix(path.clone())),
-        }
-    }
-}
-
-impl Drop for Socket {
-    fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
-            let _ = std::fs::remove_file(path);
+            Self::Unix(_, file) => Ok(Listen::Unix(file.path().into())),
         }
     }
 }
@@ -120,18 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_that_was_left_is_replaced_and_nothing_else() {
+    fn what_stands_in_the_way_of_a_socket_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let listen = Listen::Unix(path.clone());
-        drop(UnixListener::bind(&path).unwrap());
         let socket = Socket::bind(&listen).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
-        assert_eq!(Socket::bind(&listen).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        drop(socket);
-        assert!(!path.exists());
-        std::fs::write(&path, "a file").unwrap();
-        assert_eq!(Socket::bind(&listen).unwrap_err().kind(), io::ErrorKind::AddrInUse);
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a file");
+        assert_eq!(socket.address().unwrap(), listen);
+        let error = Socket::bind(&listen).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        assert!(error.to_string().starts_with("somebody listens there already"), "{error}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
 
 use ontick_acquire::hub::{self, Passed, Stream};
+use ontick_acquire::place::Own;
 use ontick_acquire::ring::{self, Writer};
 use ontick_acquire::sink::{self, Client, Clients, OpenSinks, Sink, Where};
 use ontick_acquire::{Channel, Error, Source, Trigger, acquisition};
@@ -68,7 +69,7 @@ impl Chain {
             match sink::open(sink, stream, clients.clone()) {
                 Ok(one) => open.push(one),
                 Err(error) => {
-                    remove_files(&sinks[..open.len()]);
+                    open.iter().filter_map(|one| one.file.as_ref()).for_each(|file| file.remove());
                     return Err(error);
                 }
             }
@@ -93,6 +94,11 @@ impl Chain {
     /// What whoever started them should know.
     pub fn notices(&self) -> impl Iterator<Item = &String> {
         self.open.iter().flat_map(|open| &open.notices)
+    }
+
+    /// Files, which stand in the way of the next run where they got no sample.
+    pub fn files(&self) -> Vec<Arc<Own>> {
+        self.open.iter().filter_map(|one| one.file.clone()).collect()
     }
 
     /// For the live view.
@@ -130,15 +136,6 @@ impl Chain {
         }
         let failed = clients.iter().filter(|client| client.essential && client.problem().is_some());
         End { facts, notes, incomplete: failed.map(|client| reported(client, handed_on)).collect(), handed_on }
-    }
-}
-
-/// Removes the files of sinks that were opened and got no sample: they would stand in the way of the next run.
-pub fn remove_files(opened: &[Sink]) {
-    for sink in opened {
-        if let Where::File { path, .. } = &sink.to {
-            let _ = std::fs::remove_file(path);
-        }
     }
 }
 
