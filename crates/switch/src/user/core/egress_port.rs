@@ -141,14 +141,19 @@ impl<P> EgressPort<P> {
         (now_ns + if self.ahead_ns > 0 { self.ahead_ns } else { handing_over_ns }).max(self.free_ns)
     }
 
-    /// The port took a frame between `begun_ns` and `done_ns`. When its last octet is through comes back: the link takes it
-    /// up when it is through with those before it, and not before it was handed over.
+    /// The port took a frame between `begun_ns` and `done_ns`. When its last octet is through, as a rule, comes back: the
+    /// link takes it up when it is through with those before it, and not before it was handed over.
+    ///
+    /// A frame that finds the link idle may have left later than usual in a hand-over that took no longer, as after a rest.
+    /// Those behind it are counted as if it had, or the last of many would end after its gate closed.
     pub fn sent(&mut self, octets: usize, begun_ns: u64, done_ns: u64, handing_over_ns: u64) -> u64 {
         // Where the way to the link is known, so is what the kernel usually does after it.
         let after_ns = if self.ahead_ns > 0 { handing_over_ns.saturating_sub(self.ahead_ns) } else { 0 };
         let left_ns = done_ns.saturating_sub(after_ns).max(begun_ns + self.ahead_ns);
-        self.free_ns = self.free_ns.max(left_ns) + self.pace.time_ns(octets);
-        self.free_ns - self.pace.gap_ns()
+        let late_ns = if self.free_ns <= begun_ns { done_ns.min(left_ns + 2 * self.spread_ns) } else { left_ns };
+        let (free_ns, frame_ns) = (self.free_ns, self.pace.time_ns(octets));
+        self.free_ns = free_ns.max(late_ns) + frame_ns;
+        free_ns.max(left_ns) + frame_ns - self.pace.gap_ns()
     }
 
     /// The frame that was handed over last is one of this queue.

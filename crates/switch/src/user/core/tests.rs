@@ -43,7 +43,7 @@ struct Lists {
     coming: VecDeque<Vec<u8>>,
     /// When the core had begun to hand it over, and the frame.
     gone: Vec<(u64, Vec<u8>)>,
-    /// When it was on the link, at the end of handing it over.
+    /// When it was on the link: at the end of handing it over, if nothing else is said.
     left_ns: Vec<u64>,
     /// What it takes to hand a frame over, in ns.
     costs_ns: u64,
@@ -51,6 +51,8 @@ struct Lists {
     age_ns: u64,
     /// What it takes for the next ones.
     next_costs_ns: VecDeque<u64>,
+    /// How far into that each of them is on the link.
+    next_leave_ns: VecDeque<u64>,
     down: bool,
     /// Frames of so many octets and more find no room, for ever; none where it is 0.
     full_from: usize,
@@ -84,8 +86,10 @@ impl Port for Near {
         }
         far.gone.push((self.1.0.get(), frame.to_vec()));
         let usual_ns = far.costs_ns;
-        self.1.pass(far.next_costs_ns.pop_front().unwrap_or(usual_ns));
-        far.left_ns.push(self.1.0.get());
+        let costs_ns = far.next_costs_ns.pop_front().unwrap_or(usual_ns);
+        let left_ns = self.1.0.get() + far.next_leave_ns.pop_front().unwrap_or(costs_ns);
+        far.left_ns.push(left_ns);
+        self.1.pass(costs_ns);
         Sent::Done
     }
 

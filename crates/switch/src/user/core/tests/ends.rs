@@ -16,13 +16,18 @@ fn list() -> Schedule {
 /// By how much each frame ended after the closing of the window that it was handed over in; below zero: before. Each
 /// is on the link when it was handed over and the one before it is through, with its gap.
 fn beyond_ns(far: &Far, schedule: &Schedule) -> Vec<i64> {
+    beyond_ahead_ns(far, schedule, 0)
+}
+
+/// The same of frames that are handed over so much ahead of the opening.
+fn beyond_ahead_ns(far: &Far, schedule: &Schedule, ahead_ns: u64) -> Vec<i64> {
     let far = far.0.borrow();
     let mut free_ns = 0;
     let beyond = |((begun_ns, frame), left_ns): (&(u64, Vec<u8>), &u64)| {
         let begins_ns = free_ns.max(*left_ns);
         free_ns = begins_ns + wire::wire_time_ns(frame.len() as u32, GIGABIT);
         let ends_ns = free_ns - wire::gap_ns(GIGABIT);
-        ends_ns as i64 - schedule.at(*begun_ns).closes_ns[0] as i64
+        ends_ns as i64 - schedule.at(*begun_ns + ahead_ns).closes_ns[0] as i64
     };
     far.gone.iter().zip(&far.left_ns).map(beyond).collect()
 }
@@ -75,6 +80,38 @@ fn a_hold_up_moves_the_frames_behind_it() {
     }
     let found = beyond_ns(&bench.far[1], &schedule);
     assert_eq!((found.len(), beyond(&found, 0), late(&bench)), (60, 0, 0), "{found:?}");
+}
+
+/// The first one on an idle link may leave late in a call that takes no longer than others.
+#[test]
+fn a_frame_that_left_late_in_its_call_moves_those_behind_it() {
+    const IN_A_ROW: u64 = 5;
+    const AHEAD_NS: u64 = 300;
+    let mut bench = Bench::new(2);
+    let schedule = list();
+    let mut core = core!(bench, &switch(2, 60), Some(&schedule));
+    assert!(bench.send.push(Command::Ahead(1, AHEAD_NS)).is_ok());
+    core.housekeeping();
+    for cycle in 0..200 {
+        // Calls take as long again where they wake somebody: every other one.
+        let costs_ns = (0..IN_A_ROW).map(|n| if n % 2 == 0 { 2_000 } else { 4_000 });
+        bench.far[1].0.borrow_mut().next_costs_ns.extend(costs_ns);
+        let leave_ns = (0..IN_A_ROW).map(|n| if n == 0 { 1_500 } else { AHEAD_NS });
+        bench.far[1].0.borrow_mut().next_leave_ns.extend(leave_ns);
+        let comes_ns = (cycle + 1) * CYCLE_NS + OPEN_NS - 65_000 + cycle * 20;
+        let mut coming: Vec<_> = (0..IN_A_ROW as u32).map(|n| frame(1, 2, 0, n, 1_514)).collect();
+        while bench.clock.0.get() < comes_ns + CYCLE_NS / 2 {
+            if bench.clock.0.get() >= comes_ns {
+                bench.far[0].0.borrow_mut().coming.extend(coming.drain(..));
+            }
+            core.turn();
+        }
+    }
+    // What it learns from the first ones takes some of them.
+    let found = beyond_ahead_ns(&bench.far[1], &schedule, AHEAD_NS).split_off(20);
+    assert_eq!(beyond(&found, 0), 0, "{:?}", found.iter().max());
+    let just = found.iter().filter(|beyond_ns| (-2_000..=0).contains(*beyond_ns)).count();
+    assert!(just > 5, "{just} of {}", found.len());
 }
 
 #[test]
