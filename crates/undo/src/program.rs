@@ -10,6 +10,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::privilege::is_privileged;
 use crate::trust::{self, Untrusted};
@@ -52,8 +53,26 @@ pub fn at(file: &Path) -> Command {
     command
 }
 
-/// The folders of PATH that may be obeyed: what starts others in turn finds no other programs than this process.
+/// The folders of PATH that may be obeyed: what starts others in turn finds no other programs than this process. They are
+/// looked at once, and again if PATH or the privileges are others: it takes a hundred system calls.
 pub fn path() -> OsString {
+    static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
+    let (path, privileged) = (std::env::var_os("PATH"), is_privileged());
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*seen {
+        Some(seen) if seen.path == path && seen.privileged == privileged => seen.obeyed.clone(),
+        _ => seen.insert(Seen { path, privileged, obeyed: obeyed() }).obeyed.clone(),
+    }
+}
+
+/// The folders that were obeyed, for whom.
+struct Seen {
+    path: Option<OsString>,
+    privileged: bool,
+    obeyed: OsString,
+}
+
+fn obeyed() -> OsString {
     let obeyed = folders().into_iter().filter(|folder| refusal(folder).is_ok_and(|refusal| refusal.is_none()));
     std::env::join_paths(obeyed).unwrap_or_else(|_| SYSTEM.into())
 }
