@@ -27,11 +27,11 @@ const ACCESS_NS: f64 = 2.0;
 const PULSE_P50_NS: u64 = 200;
 const PULSE_P99_NS: u64 = 3_000;
 /// An edge seen by polling on another CPU, and under which loads.
-const EDGE_P50_NS: u64 = 500;
+const EDGE_P50_NS: u64 = 250;
 const EDGE_SHARE: f64 = 0.97;
 const EDGE_LOADS: [&str; 2] = ["idle", "cpu"];
 /// Bits of a file per second between two processes, and under which loads.
-const LINK_FAST: f64 = 400_000.0;
+const LINK_FAST: f64 = 1_000_000.0;
 const LINK_LOADS: [&str; 2] = ["idle", "cpu"];
 const LINK_SOURCE: f64 = 6_600.0;
 /// What tracing may add to the hybrid loop's median.
@@ -255,7 +255,7 @@ mod tests {
     fn edges_are_held_against_both_their_figures() {
         let reached = |p50_ns, in_time| edge("cpu", &[edges::tests::seen_of("cpu", p50_ns, in_time)]).reached;
         assert_eq!(
-            [reached(500, 0.97), reached(501, 1.0), reached(400, 0.969)],
+            [reached(250, 0.97), reached(251, 1.0), reached(200, 0.969)],
             [Some(true), Some(false), Some(false)]
         );
         assert_eq!(edge("idle", &[edges::tests::seen_of("cpu", 1, 1.0)]).reached, None);
