@@ -22,6 +22,9 @@ pub enum ListenError {
     /// Something else has the name.
     #[error("a file that is not a socket is there (remove it, or choose another path)")]
     NotASocket,
+    /// Who may remove it is its owner.
+    #[error("a socket of another user is there (have it removed, or choose another path)")]
+    OfAnotherUser,
     /// A program listens.
     #[error("somebody listens there already (end that program, or choose another path)")]
     InUse,
@@ -44,12 +47,13 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Listens at a path, with these permissions whatever the umask. A socket that a killed program left behind is
-    /// replaced; anything else is not.
+    /// Listens at a path, with these permissions whatever the umask. A socket that a killed program of this user left behind
+    /// is replaced; anything else is not.
     pub fn listen(path: &Path, mode: u32) -> Result<(UnixListener, Self), ListenError> {
         let place = Place::of(path)?;
         match place.found() {
             Ok(found) if !FileType::from_raw_mode(found.st_mode).is_socket() => return Err(ListenError::NotASocket),
+            Ok(found) if found.st_uid != rustix::process::geteuid().as_raw() => return Err(ListenError::OfAnotherUser),
             Ok(_) if is_listened_on(path)? => return Err(ListenError::InUse),
             Ok(_) => place.remove()?,
             Err(_) => {}
@@ -123,6 +127,19 @@ mod tests {
         fs::write(&path, "a file").unwrap();
         assert!(matches!(SocketFile::listen(&path, 0o660), Err(ListenError::NotASocket)));
         assert_eq!(fs::read_to_string(&path).unwrap(), "a file");
+    }
+
+    #[test]
+    fn a_socket_that_another_user_left_stays() {
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can give files to others");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        drop(UnixListener::bind(&path).unwrap());
+        std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+        assert!(matches!(SocketFile::listen(&path, 0o600), Err(ListenError::OfAnotherUser)));
+        assert!(path.exists());
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn stdout(format: Format, stream: Arc<Stream>, clients: &Clients) -> Result<
     }
 }
 
-/// Writes to a file, and names it. One that is there already is not overwritten.
+/// Writes to a file, which comes back beside the thread. One that is there already is not overwritten.
 pub fn file(
     path: &Path,
     rotate: Option<u64>,
