@@ -47,6 +47,13 @@ impl Causes {
         self.newest.store(number, Ordering::Release);
     }
 
+    /// Brings what the next edge is announced by to the CPU that makes it, and changes nothing.
+    pub fn touch(&self, next: u64) {
+        // Beyond the newest nobody reads.
+        self.slot(next).store(0, Ordering::Relaxed);
+        self.newest.store(next - 1, Ordering::Release);
+    }
+
     /// The newest edge to this level that was made by `until_ns` and after number `after`.
     pub fn of(&self, level: bool, until_ns: u64, after: u64) -> Option<Cause> {
         let newest = self.newest.load(Ordering::Acquire);
@@ -84,6 +91,17 @@ mod tests {
         assert_eq!(of(true, 2_500, 0), Some(1), "the third was not made yet");
         assert_eq!(of(true, 9_999, 3), None, "seen before");
         assert_eq!(Causes::new().of(true, 9_999, 0), None);
+    }
+
+    #[test]
+    fn an_edge_that_is_prepared_is_none_yet() {
+        let causes = Causes::new();
+        causes.touch(1);
+        assert_eq!(causes.of(true, u64::MAX, 0), None);
+        causes.publish(1, 1_000);
+        causes.touch(2);
+        assert_eq!(causes.of(true, u64::MAX, 0), Some(Cause { number: 1, at_ns: 1_000 }));
+        assert_eq!(causes.of(false, u64::MAX, 0), None);
     }
 
     #[test]
