@@ -71,6 +71,11 @@ impl Code {
         self.pulse_ns(self.longest_pulse()) + MARK_STEPS * self.step_ns
     }
 
+    /// Whether a pulse of `ns` may be taken for a mark.
+    pub fn resembles_mark(self, ns: u64) -> bool {
+        self.mark_ns().abs_diff(ns) <= self.step_ns * 5 / 4
+    }
+
     /// How long a stretch is, at least, that takes its symbol back, in ns: longer than a mark.
     pub fn cancel_ns(self) -> u64 {
         self.mark_ns() + MARK_STEPS * self.step_ns

@@ -164,7 +164,10 @@ struct Driver<'a> {
     clock: Clock,
     wait: Hybrid,
     late: Ewma<64>,
+    /// How long a write takes, which is no part of the stretch before it or behind it.
+    write: Ewma<64>,
     level: bool,
+    /// When the last edge was, by the beginning of its write and the time beyond the usual that the write took.
     edge_ns: u64,
 }
 
@@ -178,8 +181,8 @@ enum Stretch {
     Right,
     /// It takes its symbol back.
     Cancelled,
-    /// Too long, and not to be distinguished from another.
-    Late,
+    /// Too long by this, in ns, and not to be distinguished from another.
+    Late(u64),
 }
 
 /// Spun of each stretch of a slow code, at most: of the rest the way into sleep and out takes some 12 us, and a thread
@@ -197,7 +200,8 @@ impl<'a> Driver<'a> {
         let wait =
             if shortest_ns < SLEPT_NS { Hybrid::with_margin(SLEPT_NS) } else { Hybrid::with_duty(shortest_ns, DUTY) };
         let clock = Clock::new(ClockId::Monotonic);
-        Self { line, setting, shared, clock, wait, late: Ewma::from(0), level: false, edge_ns: 0 }
+        let unknown = Ewma::from(0);
+        Self { line, setting, shared, clock, wait, late: unknown, write: unknown, level: false, edge_ns: 0 }
     }
 
     fn run(mut self, mut waves: Consumer<Wave>) {
@@ -224,12 +228,13 @@ impl<'a> Driver<'a> {
         // The next mark, and how often its block was sent again.
         let (mut at, mut block, mut again) = (0, 0, 0);
         let mut cancelled = 0;
-        self.toggle(true)?;
+        let began_ns = self.clock.now_ns();
+        self.toggle(true, began_ns)?;
         while at < wave.stretches.len() && !self.stopped() {
             if wave.marks.get(block + 1).is_some_and(|mark| at > *mark) {
                 (block, again) = (block + 1, 0);
             }
-            let counts = self.counts(wave, at);
+            let counts = self.counts(wave, block, at);
             at = match self.after(wave.stretches[at].into(), counts && cancelled < MOST_CANCELLED)? {
                 Stretch::Right => {
                     // A pulse in time before a gap that never is would have its symbol taken back for ever.
@@ -246,27 +251,42 @@ impl<'a> Driver<'a> {
                     }
                     at - at % 2
                 }
-                Stretch::Late if counts && again < MOST_AGAIN => {
+                Stretch::Late(late_ns)
+                    if counts && cancelled < MOST_CANCELLED && self.can_cancel(wave, at, late_ns) =>
+                {
+                    cancelled += 1;
+                    self.cancel()?;
+                    at
+                }
+                Stretch::Late(_) if counts && again < MOST_AGAIN => {
                     self.shared.again.fetch_add(1, Ordering::Relaxed);
                     again += 1;
                     self.rise()?;
                     wave.marks[block]
                 }
-                Stretch::Late => {
+                Stretch::Late(_) => {
                     cancelled = 0;
                     at + 1
                 }
             };
         }
-        if self.level { self.toggle(false) } else { Ok(()) }
+        let ended_ns = self.clock.now_ns();
+        if self.level { self.toggle(false, ended_ns) } else { Ok(()) }
     }
 
-    /// Whether it matters how long this stretch is. A preamble has others, and a gap that carries nothing may have any
-    /// length.
-    fn counts(&self, wave: &Wave, at: usize) -> bool {
+    /// Whether it matters how long this stretch, in or before this block, is. A preamble has others, and a gap that carries
+    /// nothing may have any length.
+    fn counts(&self, wave: &Wave, block: usize, at: usize) -> bool {
         let is_pulse = at % 2 == 0;
-        let after_mark = at > 0 && wave.marks.binary_search(&(at - 1)).is_ok();
+        let after_mark = wave.marks[block] + 1 == at;
         at >= wave.marks[0] && (is_pulse || self.setting.code.gap_bits > 0 && !after_mark)
+    }
+
+    /// Whether the gap behind this pulse, which was too long, can still take their symbol back: where gaps carry bits, and
+    /// nobody takes it for a mark.
+    fn can_cancel(&self, wave: &Wave, at: usize, late_ns: u64) -> bool {
+        let pulse_ns = u64::from(wave.stretches[at]) + late_ns;
+        at % 2 == 0 && self.setting.code.gap_bits > 0 && !self.setting.code.resembles_mark(pulse_ns)
     }
 
     /// The next edge, so long after the one before. Where it is too late for that already, the stretch is made one that
@@ -274,20 +294,28 @@ impl<'a> Driver<'a> {
     fn after(&mut self, stretch_ns: u64, counts: bool) -> Result<Stretch, Gone> {
         let due_ns = self.edge_ns + stretch_ns;
         let reached_ns = self.wait.within(&mut self.clock, due_ns);
-        let tolerance_ns = self.setting.code.step_ns / 3;
-        let cancelled = counts && reached_ns.saturating_sub(due_ns) > tolerance_ns;
+        let step_ns = self.setting.code.step_ns;
+        let cancelled = counts && reached_ns.saturating_sub(due_ns) > step_ns / 3;
         if cancelled {
-            self.wait.within(&mut self.clock, self.edge_ns + self.setting.code.cancel_ns());
-            self.shared.cancelled.fetch_add(1, Ordering::Relaxed);
+            self.cancel()?;
+        } else {
+            self.toggle(!self.level, reached_ns)?;
         }
-        self.toggle(!self.level)?;
         let late_ns = self.edge_ns.saturating_sub(due_ns);
         self.shared.held_up_ns.fetch_max(late_ns, Ordering::Relaxed);
         match cancelled {
             true => Ok(Stretch::Cancelled),
-            false if self.late.beyond(late_ns) > tolerance_ns => Ok(Stretch::Late),
+            // It may well be read as what it was to be, and its block takes much longer than its symbol.
+            false if self.late.beyond(late_ns) > step_ns / 2 => Ok(Stretch::Late(late_ns)),
             false => Ok(Stretch::Right),
         }
+    }
+
+    /// Lets this stretch last until it takes its symbol back.
+    fn cancel(&mut self) -> Result<(), Gone> {
+        let reached_ns = self.wait.within(&mut self.clock, self.edge_ns + self.setting.code.cancel_ns());
+        self.shared.cancelled.fetch_add(1, Ordering::Relaxed);
+        self.toggle(!self.level, reached_ns)
     }
 
     /// To the next rising edge as soon as may be.
@@ -302,9 +330,10 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn toggle(&mut self, level: bool) -> Result<(), Gone> {
+    fn toggle(&mut self, level: bool, now_ns: u64) -> Result<(), Gone> {
         self.line.write(level)?;
-        (self.level, self.edge_ns) = (level, self.clock.now_ns());
+        let beyond_ns = self.write.beyond(self.clock.now_ns().saturating_sub(now_ns));
+        (self.level, self.edge_ns) = (level, now_ns + beyond_ns);
         Ok(())
     }
 
@@ -381,7 +410,9 @@ mod tests {
             let code = code(alphabet, 1_000_000, 100_000);
             driven(line, code, 0, |driver, _| {
                 let wave = Wave::new(&frame, driver.setting.shape(), code);
-                let counts: Vec<bool> = (0..wave.stretches.len()).map(|at| driver.counts(&wave, at)).collect();
+                let block = |at| wave.marks.partition_point(|mark| *mark < at).saturating_sub(1);
+                let counts: Vec<bool> =
+                    (0..wave.stretches.len()).map(|at| driver.counts(&wave, block(at), at)).collect();
                 (wave, counts)
             })
         };
@@ -426,16 +457,31 @@ mod tests {
             assert_eq!(shared.cancelled.load(Ordering::Relaxed), 1);
             assert_eq!(shared.held_up_ns.load(Ordering::Relaxed), driver.edge_ns - before_ns - S);
         });
-        driven(5, code, 12 * S, |driver, shared| {
+        driven(5, code, 17 * S, |driver, shared| {
             let before_ns = driver.edge_ns;
-            assert!(matches!(driver.after(S, false), Ok(Stretch::Late)));
+            assert!(matches!(driver.after(S, false), Ok(Stretch::Late(_))));
             assert!(driver.edge_ns < before_ns + code.cancel_ns(), "nothing is waited for");
             assert_eq!(shared.cancelled.load(Ordering::Relaxed), 0);
         });
-        // Less than a third of a step is read as what it was to be.
+        // Less than half a step may be read as what it was to be, and less than a third will.
+        driven(10, code, 12 * S, |driver, _| assert!(matches!(driver.after(S, false), Ok(Stretch::Right))));
         driven(6, code, 6 * S, |driver, shared| {
             assert!(matches!(driver.after(S, true), Ok(Stretch::Right)));
             assert_eq!(shared.cancelled.load(Ordering::Relaxed), 0);
+        });
+    }
+
+    #[test]
+    fn a_pulse_that_was_too_long_is_taken_back_in_the_gap_behind_it() {
+        let code = code("4x4", 1_000, 100_000);
+        driven(11, code, 0, |driver, shared| {
+            driver.toggle(true, driver.edge_ns).unwrap();
+            driver.after(1_000, false).unwrap();
+            let before_ns = driver.edge_ns;
+            driver.cancel().unwrap();
+            assert!(driver.level, "the symbol begins anew");
+            assert!(driver.edge_ns >= before_ns + code.cancel_ns());
+            assert_eq!(shared.cancelled.load(Ordering::Relaxed), 1);
         });
     }
 

@@ -20,7 +20,7 @@ const LEAST_BRISK: usize = 24;
 /// Where no stretch is shorter than this, threads sleep in each, in ns.
 pub const SLEPT_NS: u64 = 80_000;
 /// Otherwise they spin, and rest for one part in so many of a frame after it.
-const RESTED: u64 = 7;
+const RESTED: u64 = 9;
 /// Widths that a link can have, in ns.
 const SHORTEST: std::ops::RangeInclusive<u64> = 500..=10_000_000;
 const STEPS: std::ops::RangeInclusive<u64> = 100..=10_000_000;
@@ -104,8 +104,8 @@ impl Setting {
         WAKE_NS + marks + (symbols as f64 * f64::from(code.bits()) * 1e9 / code.raw_rate()) as u64
     }
 
-    /// How long the line rests after a frame that took `frame_ns`: never so short that the rest is not seen, and an
-    /// eighth of the time where threads spin.
+    /// How long the line rests after a frame that took `frame_ns`: never so short that the rest is not seen, and a
+    /// tenth of the time where threads spin.
     pub fn pause_ns(self, frame_ns: u64) -> u64 {
         let share_ns = if self.code.shortest_ns < SLEPT_NS { frame_ns / RESTED } else { 0 };
         (self.code.idle_ns() * 3 / 2).max(share_ns)

@@ -9,8 +9,8 @@
 //!
 //! A stop of the receiver spoils the blocks that it falls into, and no others. A sender that was stopped and finds that
 //! a stretch has become too long lets it last for [`Code::cancel_ns`], which takes the symbol back, and sends the symbol
-//! again; one that finds it when the edge is made already sends the block again (the receiver takes the last of two with
-//! one number).
+//! again. One that finds a pulse to have been too long does so in the gap behind it, where gaps carry bits; else, and behind
+//! a gap, it sends the block again (the receiver takes the last of two with one number).
 
 use crate::code::Code;
 use crate::frame::{Frame, Shape};

@@ -323,6 +323,26 @@ fn a_gap_that_carries_nothing_may_have_any_length() {
     }
 }
 
+/// A sender that finds a pulse to have been too long, and not like a mark, says so in the gap behind it.
+#[test]
+fn a_pulse_that_was_too_long_is_taken_back_by_its_gap() {
+    let code = Code::new("4x4", 1_000, 400).unwrap();
+    let wave = Wave::new(&frame(), Shape { block: 8, parity: 0 }, code);
+    let last = wave.stretches.len() - 1;
+    for pulse in (wave.marks[0]..last).step_by(2) {
+        let is_mistaken = |late_ns: &u64| code.resembles_mark(wave.stretches[pulse] as u64 + late_ns);
+        for late_ns in (0..5_000).step_by(50).filter(|late_ns| !is_mistaken(late_ns)) {
+            let mut heard = stretches(&wave);
+            heard.splice(pulse..pulse, [heard[pulse] + late_ns, code.cancel_ns()]);
+            let heard = hear(code, edges(&heard, 0));
+            assert!(
+                matches!(&heard[..], [Decoded::Frame { frame: read, mended: 0, .. }] if *read == frame()),
+                "{late_ns} ns in {pulse}: {heard:?}"
+            );
+        }
+    }
+}
+
 /// Who looked away for longer than half a step may take one width for another.
 #[test]
 fn an_edge_is_sure_to_half_a_step() {
