@@ -110,17 +110,19 @@ impl<const LENGTH: usize> Track<LENGTH> {
         behind.saturating_sub(LENGTH as u32)
     }
 
-    /// Brings the line to `level`; `now_ns` is asked only if that is an edge. Returns whether it was one.
+    /// Brings the line to `level`; `now_ns` is asked only if that is an edge. Returns whether it was one. Where it is none,
+    /// the edge before is filed, and the next takes less time.
     #[inline]
     pub fn set(&self, level: bool, mut now_ns: impl FnMut() -> u64) -> bool {
         let mut old = self.newest();
+        self.remember(old);
         while old.level() != level {
-            self.remember(old);
             let new = old.next(now_ns());
             match self.newest.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(other) => old = Mark(other),
             }
+            self.remember(old);
         }
         false
     }
@@ -171,7 +173,9 @@ mod tests {
     fn an_edge_is_level_count_and_time_at_once() {
         let track = Box::<Track>::default();
         assert!(track.set(true, || 1_000));
+        assert_eq!(track.past[1].load(Ordering::Relaxed), 0);
         assert!(!track.set(true, || panic!("no edge, no time")));
+        assert_eq!(Mark(track.past[1].load(Ordering::Relaxed)), track.newest(), "filed for the next");
         assert!(track.set(false, || 2_500));
         let newest = track.newest();
         assert_eq!((newest.level(), newest.count(), newest.time_ns(3_000)), (false, 2, 2_500));
