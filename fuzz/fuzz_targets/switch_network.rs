@@ -44,7 +44,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     if schedule.windows.len() > 10_000 {
         return;
     }
-    let input = ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages: 20_000 };
+    let input = ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], guard_bands: false, most_messages: 20_000 };
     let verdict = validate(&input);
     let faults: Vec<String> = verdict.faults.iter().map(|fault| fault.in_words(&network)).collect();
     assert!(verdict.holds(), "{faults:?}");
@@ -56,6 +56,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         base: ontick_tsn::model::Base::NextSecond,
         guard_bands: text.len() % 2 == 0,
         most_entries: nodes::MOST_ENTRIES,
+        shortest_ns: 1,
         plane: None,
     };
     let _ = nodes::switches(&network, &schedule, form);

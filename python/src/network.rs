@@ -51,7 +51,8 @@ pub fn plan(
     let options = PlanOptions { routes: paths.into(), wait, prefer, slot_ns: time("slot", slot)?.max(1), seed };
     let limit = Duration::from_nanos(time("limit", limit)?);
     py.detach(|| {
-        let network = read(network)?.timed(named(target)?.timing());
+        let target = named(target)?;
+        let network = read(network)?.timed(target.timing());
         if let Some(too_long) = gate_control_list::too_long_in_any_plan(&network) {
             return Err(Class::Plan.error(too_long));
         }
@@ -64,8 +65,12 @@ pub fn plan(
         search.end()?;
         Ok(match outcome {
             Outcome::Planned(table) => {
-                let schedule =
+                let mut schedule =
                     gate_control_list::schedule(&network, &table).map_err(|error| Class::Plan.error(error))?;
+                planning::close_short_gaps(&mut schedule, target.shortest_ns);
+                if let Some(beyond) = validation::beyond_target(&network, &schedule, target) {
+                    return Err(Class::Plan.error(beyond));
+                }
                 json!({ "outcome": "planned", "plan": Document::new(&network, &table, &schedule) })
             }
             Outcome::Impossible(certificates) => {
@@ -86,14 +91,15 @@ pub fn plan(
 #[pyfunction]
 pub fn validate(py: Python<'_>, network: &str, plan: &str, target: &str) -> PyResult<String> {
     py.detach(|| {
-        let network = read(network)?;
+        let known = named(target)?;
+        let network = read(network)?.timed(known.timing());
         let document = Document::read(plan).map_err(argument)?;
         let schedule = document.schedule(&network).map_err(argument)?;
-        let known = named(target)?;
         let verdict = validation::validate(&ValidationInput {
             network: &network,
             schedule: &schedule,
             target: known,
+            guard_bands: !known.length_aware,
             most_messages: MOST_MESSAGES,
         });
         let faults: Vec<String> = verdict.faults.iter().map(|fault| fault.in_words(&network)).collect();

@@ -21,7 +21,13 @@ pub fn out_of(network: &Network, node: usize) -> Vec<LinkId> {
 
 /// How the user data plane's gates are made of windows.
 pub fn user_form(base_ns: u64) -> Form {
-    Form { base: Base::At(base_ns), guard_bands: false, most_entries: MOST_ENTRIES, plane: Some(DataPlane::User) }
+    Form {
+        base: Base::At(base_ns),
+        guard_bands: false,
+        most_entries: MOST_ENTRIES,
+        shortest_ns: 1,
+        plane: Some(DataPlane::User),
+    }
 }
 
 /// By node, as their files would say it; a station that sends nothing has none.

@@ -70,8 +70,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The validator shares nothing with the planner but the network.
     let target = target::named("any").ok_or("no such target")?;
-    let verdict =
-        validate(&ValidationInput { network: &network, schedule: &schedule, target, most_messages: MOST_MESSAGES });
+    let verdict = validate(&ValidationInput {
+        network: &network,
+        schedule: &schedule,
+        target,
+        guard_bands: false,
+        most_messages: MOST_MESSAGES,
+    });
     for delay in &verdict.delays {
         let (stream, listener) = (&network.streams[delay.stream].name, &network.nodes[delay.listener].name);
         println!("{stream:<14} to {listener}: {} to {} ns", delay.least_ns, delay.most_ns);

@@ -50,8 +50,13 @@ fn main() {
     if has("unvalidated") {
         return;
     }
-    let input =
-        ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES };
+    let input = ValidationInput {
+        network: &network,
+        schedule: &schedule,
+        target: &TARGETS[0],
+        guard_bands: false,
+        most_messages: MOST_MESSAGES,
+    };
     let verdict = timed("validate", || validate(&input));
     println!("{} messages, complete: {}, faults: {:?}", verdict.messages, verdict.complete, verdict.counts);
 }

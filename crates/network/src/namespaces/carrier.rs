@@ -43,6 +43,7 @@ impl Carrier {
                     base: Base::At(base_ns),
                     guard_bands: !target.length_aware,
                     most_entries: target.most_entries,
+                    shortest_ns: target.shortest_ns,
                     plane: target.plane,
                 }
             }

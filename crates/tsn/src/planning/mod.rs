@@ -22,6 +22,7 @@ mod place;
 pub mod random;
 mod route;
 mod search;
+mod short_gaps;
 pub mod timetable;
 pub mod tsnkit;
 
@@ -33,6 +34,7 @@ pub use certificate::Certificate;
 
 pub use document::{Document, DocumentError};
 pub use search::SearchEffort;
+pub use short_gaps::close_short_gaps;
 pub use timetable::{Placed, PlacedHop, Timetable};
 
 use route::Routes;

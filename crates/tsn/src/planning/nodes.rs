@@ -30,6 +30,8 @@ pub struct Form {
     pub guard_bands: bool,
     /// Entries of a list at most.
     pub most_entries: usize,
+    /// The shortest entry, in ns: where less is left of a gap than that, it is closed for the guard band's sake.
+    pub shortest_ns: u64,
     /// What is to open the gates; absent: what the machine has.
     pub plane: Option<DataPlane>,
 }
@@ -221,14 +223,15 @@ fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Res
     let mut at = 0;
     for window in &sorted {
         let gap = window.begin_ns.saturating_sub(at);
-        push(1 << BEST_EFFORT, gap.saturating_sub(guard_ns));
-        push(0, gap.min(guard_ns));
+        let closed = closed_of(gap, guard_ns, form.shortest_ns);
+        push(1 << BEST_EFFORT, gap - closed);
+        push(0, closed);
         push(1 << window.queue, window.end_ns - window.begin_ns.max(at));
         at = window.end_ns;
     }
     // Behind the last one comes the first of the next cycle.
     let gap = first.cycle_ns - at;
-    let guarded = guard_ns.saturating_sub(sorted[0].begin_ns).min(gap);
+    let guarded = closed_of(gap, guard_ns.saturating_sub(sorted[0].begin_ns), form.shortest_ns);
     push(1 << BEST_EFFORT, gap - guarded);
     push(0, guarded);
     if entries.len() > form.most_entries {
@@ -236,6 +239,15 @@ fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Res
         return Err(TooMany { link, entries: entries.len(), most: form.most_entries });
     }
     Ok(Some(Gates { base: form.base, cycle_ns: first.cycle_ns, guard: Guard::None, entries }))
+}
+
+/// How much of a gap no gate is open for, with a guard band of `guard_ns`.
+fn closed_of(gap_ns: u64, guard_ns: u64, shortest_ns: u64) -> u64 {
+    let closed_ns = gap_ns.min(guard_ns);
+    match gap_ns - closed_ns {
+        left_ns if guard_ns > 0 && left_ns < shortest_ns => gap_ns,
+        _ => closed_ns,
+    }
 }
 
 #[cfg(test)]
@@ -253,7 +265,8 @@ mod tests {
         (network, schedule)
     }
 
-    const FORM: Form = Form { base: Base::NextSecond, guard_bands: false, most_entries: MOST_ENTRIES, plane: None };
+    const FORM: Form =
+        Form { base: Base::NextSecond, guard_bands: false, most_entries: MOST_ENTRIES, shortest_ns: 1, plane: None };
 
     #[test]
     fn each_switch_can_be_read_as_a_file() {

@@ -9,7 +9,13 @@ use crate::validate::{MOST_MESSAGES, TARGETS, ValidationInput, Verdict, validate
 
 fn judged(network: &Network, table: &Timetable) -> Verdict {
     let schedule = gate_control_list::schedule(network, table).unwrap();
-    validate(&ValidationInput { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
+    validate(&ValidationInput {
+        network,
+        schedule: &schedule,
+        target: &TARGETS[0],
+        guard_bands: false,
+        most_messages: MOST_MESSAGES,
+    })
 }
 
 fn in_words(network: &Network, verdict: &Verdict) -> Vec<String> {

@@ -108,17 +108,26 @@ fn lengths(input: &ValidationInput, on: &OnLinks, (link, windows): (LinkId, &[Wi
     }
 }
 
-/// An entry of the list that a port gets: which scheduled gate is open, or that of all others.
+/// What is open during an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Open {
+    Queue(u8),
+    Others,
+    Nothing,
+}
+
+/// An entry of the list that a port gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
-    queue: Option<u8>,
+    open: Open,
     begin_ns: u64,
     for_ns: u64,
 }
 
 fn limits(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mut Verdict) {
     let target = input.target;
-    let entries = entries(windows);
+    let guard_ns = if input.guard_bands { largest_frame_ns(input, link) } else { 0 };
+    let entries = entries(windows, guard_ns, target.shortest_ns);
     if entries.len() > target.most_entries {
         verdict.add(Fault::Entries(link, entries.len()));
     }
@@ -132,55 +141,75 @@ fn limits(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &m
     if !target.reopens {
         reopened(link, &entries, verdict);
     }
-    if !target.length_aware {
+    if !target.length_aware && !input.guard_bands {
         guards(input, link, &entries, verdict);
     }
 }
 
-/// Windows and what lies between them.
-fn entries(windows: &[Window]) -> Vec<Entry> {
+/// Windows and what lies between them, of which nothing is open for the last `guard_ns`, nor where less than an entry would
+/// be left before that.
+fn entries(windows: &[Window], guard_ns: u64, shortest_ns: u64) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut at = 0;
-    let mut push = |queue, begin_ns: u64, end_ns: u64| {
+    let mut push = |open, begin_ns: u64, end_ns: u64| {
         let for_ns = end_ns.saturating_sub(begin_ns);
         match entries.last_mut() {
             _ if for_ns == 0 => {}
-            Some(last) if last.queue == queue => last.for_ns += for_ns,
-            _ => entries.push(Entry { queue, begin_ns, for_ns }),
+            Some(last) if last.open == open => last.for_ns += for_ns,
+            _ => entries.push(Entry { open, begin_ns, for_ns }),
         }
     };
+    let closes_at = |from_ns: u64, to_ns: u64, guard_ns: u64| match to_ns.saturating_sub(guard_ns) {
+        _ if guard_ns == 0 => to_ns,
+        ns if ns < from_ns + shortest_ns => from_ns,
+        ns => ns,
+    };
     for window in windows {
-        push(None, at, window.begin_ns);
-        push(Some(window.queue), window.begin_ns.max(at), window.end_ns.min(window.cycle_ns));
+        let closed_ns = closes_at(at, window.begin_ns, guard_ns);
+        push(Open::Others, at, closed_ns);
+        push(Open::Nothing, closed_ns.max(at), window.begin_ns);
+        push(Open::Queue(window.queue), window.begin_ns.max(at), window.end_ns.min(window.cycle_ns));
         at = at.max(window.end_ns);
     }
-    push(None, at, windows[0].cycle_ns);
+    let Window { begin_ns, cycle_ns, .. } = windows[0];
+    let closed_ns = closes_at(at, cycle_ns, guard_ns.saturating_sub(begin_ns));
+    push(Open::Others, at, closed_ns);
+    push(Open::Nothing, closed_ns.max(at), cycle_ns);
     entries
 }
 
 fn reopened(link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
-    let mut opened: HashMap<Option<u8>, u32> = HashMap::new();
+    let mut opened: HashMap<Open, u32> = HashMap::new();
     for entry in entries {
-        *opened.entry(entry.queue).or_default() += 1;
+        *opened.entry(entry.open).or_default() += 1;
     }
     // A gate that is open over the end of the cycle opens once.
     if let [first, .., last] = entries {
-        if first.queue == last.queue {
-            *opened.entry(first.queue).or_default() -= 1;
+        if first.open == last.open {
+            *opened.entry(first.open).or_default() -= 1;
         }
     }
+    let queue = |open: &Open| match open {
+        Open::Queue(queue) => Some(*queue),
+        Open::Others => Some(0),
+        Open::Nothing => None,
+    };
     let mut more: Vec<u8> =
-        opened.iter().filter(|(_, times)| **times > 1).map(|(queue, _)| queue.unwrap_or(0)).collect();
+        opened.iter().filter(|(_, times)| **times > 1).filter_map(|(open, _)| queue(open)).collect();
     more.sort_unstable();
     more.into_iter().for_each(|queue| verdict.add(Fault::Reopened(link, queue)));
 }
 
+fn largest_frame_ns(input: &ValidationInput, link: LinkId) -> u64 {
+    wire::largest_frame_ns(wire::LARGEST_SDU, input.network.links[link].rate)
+}
+
 /// Before a window of a stream the largest frame of others must have had its time to end.
 fn guards(input: &ValidationInput, link: LinkId, entries: &[Entry], verdict: &mut Verdict) {
-    let needed_ns = wire::largest_frame_ns(wire::LARGEST_SDU, input.network.links[link].rate);
-    for (n, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.queue.is_some()) {
+    let needed_ns = largest_frame_ns(input, link);
+    for (n, entry) in entries.iter().enumerate().filter(|(_, entry)| matches!(entry.open, Open::Queue(_))) {
         let before = &entries[(n + entries.len() - 1) % entries.len()];
-        if before.queue.is_none() && before.for_ns > 0 && needed_ns > 0 {
+        if before.open == Open::Others && before.for_ns > 0 && needed_ns > 0 {
             verdict.add(Fault::Guard(link, entry.begin_ns));
         }
     }
@@ -197,7 +226,16 @@ mod tests {
         let network = samples::ring(3, 0);
         let schedule = Schedule { windows, ..Schedule::default() };
         let mut verdict = Verdict::default();
-        check(&ValidationInput { network: &network, schedule: &schedule, target, most_messages: 1_000 }, &mut verdict);
+        check(
+            &ValidationInput {
+                network: &network,
+                schedule: &schedule,
+                target,
+                guard_bands: false,
+                most_messages: 1_000,
+            },
+            &mut verdict,
+        );
         verdict.faults.iter().map(Fault::kind).collect()
     }
 
@@ -249,7 +287,13 @@ mod tests {
             let mut verdict = Verdict::default();
             let target = target::named("any").unwrap();
             check(
-                &ValidationInput { network: &network, schedule: &schedule, target, most_messages: 1_000 },
+                &ValidationInput {
+                    network: &network,
+                    schedule: &schedule,
+                    target,
+                    guard_bands: false,
+                    most_messages: 1_000,
+                },
                 &mut verdict,
             );
             verdict.faults

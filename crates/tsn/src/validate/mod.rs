@@ -7,6 +7,7 @@ mod event;
 mod fault;
 mod gate;
 mod gate_control_list;
+mod limits;
 mod schedule;
 mod simulate;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use crate::network::Network;
 
 pub use crate::target::{TARGETS, Target, named};
 pub use fault::Fault;
+pub use limits::beyond_target;
 pub use schedule::{Schedule, Send, Window};
 pub use verdict::{Delay, Verdict};
 
@@ -30,6 +32,9 @@ pub struct ValidationInput<'a> {
     pub schedule: &'a Schedule,
     /// What the ports' hardware can do.
     pub target: &'a Target,
+    /// Whether the ports close all gates before a window for as long as the largest frame takes, which a schedule does not
+    /// have in it: so do the files that a plan is carried out by, where the target asks for it.
+    pub guard_bands: bool,
     /// Frames that pass a link, one by one, at most: a common period that has more is followed as far as that.
     pub most_messages: u64,
 }
@@ -37,10 +42,16 @@ pub struct ValidationInput<'a> {
 /// Frames on links that are followed where nothing else is said: some seconds of work.
 pub const MOST_MESSAGES: u64 = 20_000_000;
 
-/// Everything that is wrong with a schedule, and how long messages take in it.
-pub fn validate(input: &ValidationInput) -> Verdict {
+/// What is wrong with the gates, without a message being sent.
+pub fn validate_gates(input: &ValidationInput) -> Verdict {
     let mut verdict = Verdict::default();
     gate_control_list::check(input, &mut verdict);
+    verdict
+}
+
+/// Everything that is wrong with a schedule, and how long messages take in it.
+pub fn validate(input: &ValidationInput) -> Verdict {
+    let mut verdict = validate_gates(input);
     simulate::run(input, &mut verdict);
     verdict
 }

@@ -24,7 +24,13 @@ impl Chance {
 }
 
 fn judged(network: &Network, schedule: &Schedule) -> Verdict {
-    validate(&ValidationInput { network, schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
+    validate(&ValidationInput {
+        network,
+        schedule,
+        target: &TARGETS[0],
+        guard_bands: false,
+        most_messages: MOST_MESSAGES,
+    })
 }
 
 /// Streams by chance on a ring, planned to the nanosecond: every window is as long as what it is for.
@@ -87,7 +93,13 @@ fn a_frame_that_fits_into_no_window_is_missing_and_not_waited_for() {
         (window.begin_ns, window.end_ns, window.cycle_ns) = (0, 600, 2_000);
     }
     let target = &TARGETS[0];
-    let verdict = validate(&ValidationInput { network: &network, schedule: &schedule, target, most_messages: 100_000 });
+    let verdict = validate(&ValidationInput {
+        network: &network,
+        schedule: &schedule,
+        target,
+        guard_bands: false,
+        most_messages: 100_000,
+    });
     assert!(verdict.counts.contains_key("missing"), "{:?}", verdict.counts);
 }
 
@@ -205,8 +217,14 @@ fn frames_are_counted_and_not_messages() {
     let Outcome::Planned(table) = outcome else { panic!("{outcome:?}") };
     let schedule = gate_control_list::schedule(&network, &table).unwrap();
     let of = |most_messages| {
-        validate(&ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], most_messages })
-            .messages
+        validate(&ValidationInput {
+            network: &network,
+            schedule: &schedule,
+            target: &TARGETS[0],
+            guard_bands: false,
+            most_messages,
+        })
+        .messages
     };
     // Three links, a hundred frames.
     assert_eq!([of(600), of(300), of(299)], [2, 1, 0]);

@@ -101,6 +101,7 @@ pub fn switches(
         base: Base::At(base_ns),
         guard_bands: !target.length_aware,
         most_entries: target.most_entries.min(nodes::MOST_ENTRIES),
+        shortest_ns: target.shortest_ns,
         plane: target.plane,
     };
     let (planned, _) = nodes::switches(network, schedule, form).map_err(Failure::new)?;

@@ -60,9 +60,16 @@ impl Validate {
         let network = timing.apply(self.network.read(file)?);
         let schedule = self.schedule(&network, plan)?;
         let mut target = *timing.target;
+        // A plan is carried out by files that have them; other planners' tables stand for themselves.
+        let guard_bands = self.tsnkit.is_none() && !target.length_aware;
         target.most_entries = self.max_entries.unwrap_or(target.most_entries);
-        let input =
-            ValidationInput { network: &network, schedule: &schedule, target: &target, most_messages: MOST_MESSAGES };
+        let input = ValidationInput {
+            network: &network,
+            schedule: &schedule,
+            target: &target,
+            guard_bands,
+            most_messages: MOST_MESSAGES,
+        };
         let verdict = validate(&input);
         let text = match self.json {
             true => json(&network, &verdict)?,

@@ -53,8 +53,14 @@ fn planned(network: &Network, steps: u32) -> Outcome {
 
 fn holds(network: &Network, table: &Timetable) -> bool {
     let schedule = gate_control_list::schedule(network, table).unwrap();
-    validate(&ValidationInput { network, schedule: &schedule, target: &TARGETS[0], most_messages: MOST_MESSAGES })
-        .holds()
+    validate(&ValidationInput {
+        network,
+        schedule: &schedule,
+        target: &TARGETS[0],
+        guard_bands: false,
+        most_messages: MOST_MESSAGES,
+    })
+    .holds()
 }
 
 #[test]

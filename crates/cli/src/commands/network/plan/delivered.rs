@@ -62,6 +62,11 @@ impl Delivery {
         Ok(())
     }
 
+    /// The target, with as many entries of a list as were asked for.
+    pub fn limited(&self, target: &Target) -> Target {
+        Target { most_entries: self.max_entries.unwrap_or(target.most_entries), ..*target }
+    }
+
     /// Writes what was asked for; what came out that one should know.
     pub fn deliver(
         &self,
@@ -123,9 +128,9 @@ impl Delivery {
                 )));
             }
         };
-        let most_entries = self.max_entries.unwrap_or(target.most_entries.min(nodes::MOST_ENTRIES));
+        let most_entries = self.limited(target).most_entries.min(nodes::MOST_ENTRIES);
         let guard_bands = self.guard_bands || !target.length_aware;
-        Ok(Form { base, guard_bands, most_entries, plane: target.plane })
+        Ok(Form { base, guard_bands, most_entries, shortest_ns: target.shortest_ns, plane: target.plane })
     }
 }
 

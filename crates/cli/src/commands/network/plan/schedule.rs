@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
-use ontick_tsn::planning::{Document, Outcome as Planned, PlanOptions, Prefer, Timetable, gate_control_list, plan};
+use ontick_tsn::planning::{
+    Document, Outcome as Planned, PlanOptions, Prefer, Timetable, close_short_gaps, gate_control_list, plan,
+};
+use ontick_tsn::validate::beyond_target;
 
 use super::super::timing_flags::{Timing, TimingFlags};
 use super::delivered::Delivery;
@@ -96,9 +99,11 @@ impl ScheduleFlags {
             Planned::Planned(table) => table,
             Planned::NotFound(found) => &found.table,
         };
-        let schedule = gate_control_list::schedule(network, table).map_err(Failure::new)?;
-        let notes = match outcome {
-            Planned::Impossible(_) => Vec::new(),
+        let mut schedule = gate_control_list::schedule(network, table).map_err(Failure::new)?;
+        close_short_gaps(&mut schedule, timing.target.shortest_ns);
+        let beyond = beyond_target(network, &schedule, &self.delivery.limited(timing.target));
+        let notes = match (&outcome, &beyond) {
+            (Planned::Impossible(_), _) | (_, Some(_)) => Vec::new(),
             _ => self.delivery.deliver(network, table, &schedule, timing.target)?,
         };
         let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
@@ -111,8 +116,9 @@ impl ScheduleFlags {
         };
         terminal::print(&text)?;
         notes.iter().for_each(|note| terminal::say(&format!("ontick: {note}")));
+        beyond.iter().for_each(|beyond| terminal::say(&format!("ontick: {beyond}; no file was written")));
         match outcome {
-            Planned::Planned(_) => Ok(Outcome::Met),
+            Planned::Planned(_) if beyond.is_none() => Ok(Outcome::Met),
             _ => Ok(Outcome::NotMet),
         }
     }

@@ -92,6 +92,7 @@ proptest! {
             base: Base::At(BEGIN_NS),
             guard_bands: false,
             most_entries: MOST_ENTRIES,
+            shortest_ns: 1,
             plane: Some(DataPlane::User),
         };
         let mut chance = seed;

@@ -1,0 +1,105 @@
+//! What a plan asks of ports that they cannot do.
+
+use super::{MOST_MESSAGES, Schedule, Target, ValidationInput, validate_gates};
+use crate::network::Network;
+
+/// What a plan's gates have that the target's ports cannot do, in words; nothing where they can.
+pub fn beyond_target(network: &Network, schedule: &Schedule, target: &Target) -> Option<String> {
+    let guard_bands = !target.length_aware;
+    let input = ValidationInput { network, schedule, target, guard_bands, most_messages: MOST_MESSAGES };
+    let verdict = validate_gates(&input);
+    let first = verdict.faults.first()?.in_words(network);
+    let more = match verdict.counts.values().sum::<u64>() - 1 {
+        0 => String::new(),
+        more => format!(" (and {} more)", ontick_units::count(more)),
+    };
+    Some(format!(
+        "ports of kind {} cannot carry this plan: {first}{more}; prefer few entries, or try periods that divide each other, or fewer streams",
+        target.name
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::egress::EgressTiming;
+    use crate::network;
+    use crate::planning::{Outcome, PlanOptions, Timetable, close_short_gaps, gate_control_list, plan};
+    use crate::target::{TARGETS, named};
+    use crate::validate::validate;
+
+    /// Two streams that come to one port just behind each other: 40 ns lie between their windows on an i210.
+    const NETWORK: &str = r#"
+[network]
+processing = "1us"
+[[switch]]
+name = "s1"
+[[station]]
+name = "a"
+[[station]]
+name = "b"
+[[station]]
+name = "c"
+[[link]]
+between = ["a", "s1"]
+[[link]]
+between = ["c", "s1"]
+[[link]]
+between = ["s1", "b"]
+[[stream]]
+name = "x"
+from = "a"
+to = "b"
+size = 64
+period = "1ms"
+[[stream]]
+name = "y"
+from = "c"
+to = "b"
+size = 100
+period = "1ms"
+"#;
+
+    fn planned(timing: EgressTiming) -> (Network, Schedule) {
+        let network = network::read(NETWORK).unwrap().timed(timing);
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
+        (network, schedule)
+    }
+
+    #[test]
+    fn a_plan_for_a_target_is_valid_there_or_what_is_beyond_it_is_said() {
+        let mut said = Vec::new();
+        for target in TARGETS {
+            let (network, mut schedule) = planned(target.timing());
+            close_short_gaps(&mut schedule, target.shortest_ns);
+            let beyond = beyond_target(&network, &schedule, target);
+            let input = ValidationInput {
+                network: &network,
+                schedule: &schedule,
+                target,
+                guard_bands: !target.length_aware,
+                most_messages: 1_000,
+            };
+            let verdict = validate(&input);
+            assert_eq!(beyond.is_none(), verdict.holds(), "{}: {beyond:?} {:?}", target.name, verdict.faults);
+            said.extend(beyond.map(|_| target.name));
+        }
+        assert_eq!(said, ["i225"], "whose gates open once in a cycle");
+    }
+
+    #[test]
+    fn gaps_too_short_for_an_entry_are_beyond_a_target_until_they_are_closed() {
+        let target = named("i210").unwrap();
+        let (network, mut schedule) = planned(target.timing());
+        let beyond = beyond_target(&network, &schedule, target).unwrap();
+        assert!(beyond.contains("kind i210") && beyond.contains("an entry lasts"), "{beyond}");
+        close_short_gaps(&mut schedule, target.shortest_ns);
+        assert_eq!(beyond_target(&network, &schedule, target), None);
+        let few = Target { most_entries: 2, ..*target };
+        let beyond = beyond_target(&network, &schedule, &few).unwrap();
+        assert!(beyond.contains("entries"), "{beyond}");
+    }
+}
