@@ -93,7 +93,7 @@ impl Record {
             .iter()
             .map(|requirement| {
                 let of_frames = run.switch.as_ref().and_then(|switch| requirement.judge_frames(switch));
-                of_frames.unwrap_or_else(|| requirement.judge(on()))
+                of_frames.unwrap_or_else(|| requirement.judge(&run, on()))
             })
             .collect();
         Ok(run.into())

@@ -8,7 +8,8 @@ use std::str::FromStr;
 use frames::FrameRequirement;
 pub use frames::Frames;
 
-use crate::run::{Judged, Series};
+use crate::compare::missed;
+use crate::run::{Judged, Run, Series};
 use crate::switching::Switching;
 use ontick_units::{exact, parse_time, show};
 
@@ -169,10 +170,10 @@ impl Requirement {
         }
     }
 
-    /// Judges the series; the worst decides. Without samples nothing is met, and of frames nothing is known.
-    pub fn judge<'a>(&self, series: impl IntoIterator<Item = &'a Series>) -> Judged {
+    /// Judges these series of a run; the worst decides. Without samples nothing is met, and of frames nothing is known.
+    pub fn judge<'a>(&self, run: &Run, series: impl IntoIterator<Item = &'a Series>) -> Judged {
         match &self.0 {
-            Kind::Samples(requirement) => requirement.judge(series),
+            Kind::Samples(requirement) => requirement.judge(run, series),
             Kind::Frames(requirement) => Judged {
                 requirement: requirement.to_string(),
                 observed: "no switch was measured".into(),
@@ -183,10 +184,10 @@ impl Requirement {
 }
 
 impl SampleRequirement {
-    fn judge<'a>(&self, series: impl IntoIterator<Item = &'a Series>) -> Judged {
+    fn judge<'a>(&self, run: &Run, series: impl IntoIterator<Item = &'a Series>) -> Judged {
         let mut worst: Option<(bool, f64, Judged)> = None;
         for s in series {
-            let (met, badness, seen) = self.look(s);
+            let (met, badness, seen) = self.look(run, s);
             let judged =
                 Judged { requirement: self.to_string(), series: s.name.clone(), observed: seen, met, unproven: false };
             if worst.as_ref().is_none_or(|(m, b, _)| (!met, badness) > (!*m, *b)) {
@@ -201,7 +202,7 @@ impl SampleRequirement {
     }
 
     /// Whether it is met, how bad it is (larger is worse), and what was seen in words.
-    fn look(&self, s: &Series) -> (bool, f64, String) {
+    fn look(&self, run: &Run, s: &Series) -> (bool, f64, String) {
         let h = &s.latency;
         if h.count() == 0 {
             return (false, f64::INFINITY, "no samples".into());
@@ -222,7 +223,10 @@ impl SampleRequirement {
             What::Max => self.time(h.max_ns, "max"),
             What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| m.ceil() as u64), "mean"),
             What::StdDev => self.time(h.deviation().map(|d| d.ns.ceil() as u64), "stddev"),
-            What::Missed => self.number(s.missed, "missed"),
+            What::Missed => match missed(run, s) {
+                Some(missed) => self.number(missed, "missed"),
+                None => (false, f64::INFINITY, format!("missed unknown: {} does not count them", run.tool)),
+            },
             // A record of another tool may not say from where on anything is one.
             What::Outliers if s.settings.outlier_threshold_ns == 0 => {
                 (false, f64::INFINITY, "outliers unknown: no threshold was set".into())
@@ -310,8 +314,12 @@ mod tests {
         s
     }
 
+    fn ours() -> Run {
+        Run::new("ontick", "timer")
+    }
+
     fn met(requirement: &str, s: &Series) -> bool {
-        requirement.parse::<Requirement>().unwrap().judge([s]).met
+        requirement.parse::<Requirement>().unwrap().judge(&ours(), [s]).met
     }
 
     #[test]
@@ -350,7 +358,7 @@ mod tests {
         let mut s = series("s", &[], 0);
         s.latency.add(1_000, 1, (1 << 60) - 1);
         s.latency.add(9_000, 1, 1);
-        let judged = "100% < 3us".parse::<Requirement>().unwrap().judge([&s]);
+        let judged = "100% < 3us".parse::<Requirement>().unwrap().judge(&ours(), [&s]);
         assert_eq!((judged.met, judged.observed.as_str()), (false, "99.9999% < 3us"));
     }
 
@@ -360,7 +368,7 @@ mod tests {
         s.latency.overflow = 1000;
         (s.latency.max_ns, s.latency.mean_ns) = (Some(9_000), Some(f64::NAN));
         for requirement in ["99% < 3us", "p99 < 3us", "mean < 20us"] {
-            let judged = requirement.parse::<Requirement>().unwrap().judge([&s]);
+            let judged = requirement.parse::<Requirement>().unwrap().judge(&ours(), [&s]);
             assert!(!judged.met && judged.observed.ends_with("unknown"), "{}", judged.observed);
         }
         for requirement in ["99% < 10us", "100% <= 9us", "p99 < 10us", "max < 10us"] {
@@ -372,11 +380,19 @@ mod tests {
     fn outliers_without_a_threshold_are_unknown() {
         let mut s = series("s", &[9_000_000], 0);
         for requirement in ["outliers = 0", "outliers < 3", "outliers <= 0"] {
-            let judged = requirement.parse::<Requirement>().unwrap().judge([&s]);
+            let judged = requirement.parse::<Requirement>().unwrap().judge(&ours(), [&s]);
             assert!(!judged.met && judged.observed.starts_with("outliers unknown"), "{}", judged.observed);
         }
         (s.settings.outlier_threshold_ns, s.outlier_count) = (100_000, 1);
         assert!(!met("outliers = 0", &s) && met("outliers < 3", &s));
+    }
+
+    #[test]
+    fn cycles_that_nobody_counted_are_not_none() {
+        let counted: Requirement = "missed = 0".parse().unwrap();
+        let judged = counted.judge(&Run::new("cyclictest 2.5", "timer"), [&series("T0", &[1_000], 0)]);
+        assert!(!judged.met);
+        assert_eq!(judged.observed, "missed unknown: cyclictest 2.5 does not count them");
     }
 
     #[test]
@@ -390,14 +406,14 @@ mod tests {
     #[test]
     fn the_worst_series_decides() {
         let (good, bad) = (series("good", &[1], 0), series("bad", &[9_000_000], 0));
-        let judged = "max < 1ms".parse::<Requirement>().unwrap().judge([&good, &bad]);
+        let judged = "max < 1ms".parse::<Requirement>().unwrap().judge(&ours(), [&good, &bad]);
         assert_eq!((judged.series.as_str(), judged.met), ("bad", false));
     }
 
     #[test]
     fn nothing_measured_meets_nothing() {
         assert!(!met("max < 1h", &series("empty", &[], 0)));
-        assert!(!"missed = 0".parse::<Requirement>().unwrap().judge([]).met);
+        assert!(!"missed = 0".parse::<Requirement>().unwrap().judge(&ours(), []).met);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Import {
 
     /// Judges, writes and prints: of a capture the figures, else the record where it goes to no file.
     fn deliver(&self, mut run: Run, is_capture: bool) -> Result<Outcome, Failure> {
-        run.requirements = self.require.iter().map(|requirement| requirement.judge(&run.series)).collect();
+        run.requirements = self.require.iter().map(|requirement| requirement.judge(&run, &run.series)).collect();
         let mut attempts = Attempts::default();
         if let Some(path) = &self.to {
             attempts.note(store::write_whole(path, store::text(&run).as_bytes()));

@@ -71,7 +71,7 @@ impl OutputFlags {
     /// Judges `run` on the series that `judged` picks.
     pub fn judge(&self, run: &mut Run, judged: impl Fn(&ontick_record::Series) -> bool) {
         let verdicts: Vec<Judged> =
-            self.require.iter().map(|r| r.judge(run.series.iter().filter(|s| judged(s)))).collect();
+            self.require.iter().map(|r| r.judge(run, run.series.iter().filter(|s| judged(s)))).collect();
         run.requirements = verdicts;
         if let Some(once_in) = self.tail {
             ontick_record::tail::estimate_all(run, once_in);

@@ -3,7 +3,7 @@
 use ontick_record::requirement::Frames;
 use ontick_record::run::Judged;
 use ontick_record::switching::{Class, Switching, Trial};
-use ontick_record::{Requirement, Series};
+use ontick_record::{Requirement, Run};
 
 /// What is required of the load and of what comes out of it, where nothing else is asked for.
 const USUAL: [&str; 2] = ["sent >= 95%", "delivered >= 95%"];
@@ -42,10 +42,10 @@ pub fn share(text: &str) -> Result<Allowed, String> {
 
 /// Everything that is required of a switch, and whether it was met: what was asked for, and what every trial with gates
 /// or shaped classes is held against.
-pub fn judged(switching: &Switching, series: &[Series], asked: &[Requirement], outside: &Allowed) -> Vec<Judged> {
+pub fn judged(switching: &Switching, run: &Run, asked: &[Requirement], outside: &Allowed) -> Vec<Judged> {
     let mut all: Vec<Judged> = asked
         .iter()
-        .map(|requirement| requirement.judge_frames(switching).unwrap_or_else(|| requirement.judge(series)))
+        .map(|requirement| requirement.judge_frames(switching).unwrap_or_else(|| requirement.judge(run, &run.series)))
         .collect();
     if let Some(trial) = switching.judged() {
         all.extend(load(switching, trial, asked));
@@ -140,8 +140,8 @@ mod tests {
         let switching =
             Switching { rate: 1_000_000_000, cycle_ns: 1_000_000, trials: vec![trial], ..Switching::default() };
         let requirements: Vec<Requirement> = requirements.iter().map(|text| text.parse().unwrap()).collect();
-        let mut run = ontick_record::Run::new("t", "switch verify");
-        run.requirements = judged(&switching, &[], &requirements, &share("10/1e6").unwrap());
+        let mut run = Run::new("t", "switch verify");
+        run.requirements = judged(&switching, &run, &requirements, &share("10/1e6").unwrap());
         let not: Vec<String> =
             run.requirements.iter().filter(|judged| !judged.met).map(|judged| judged.requirement.clone()).collect();
         (not, run.met(), run.unproven())
@@ -164,7 +164,7 @@ mod tests {
                 Class { name: "audio".into(), sent: 1_000_000, received: 1_000_000, shaped, ..Class::default() };
             let trial = Trial { duration_ns: 1_000_000_000, classes: vec![class], ..Trial::default() };
             let switching = Switching { rate: 1_000_000_000, trials: vec![trial], ..Switching::default() };
-            let all = judged(&switching, &[], &[], &share("10/1e6").unwrap());
+            let all = judged(&switching, &Run::new("t", "switch verify"), &[], &share("10/1e6").unwrap());
             all.into_iter().find(|judged| judged.requirement.starts_with("beyond")).unwrap()
         };
         assert!(of(10).met);

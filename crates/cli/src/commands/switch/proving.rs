@@ -191,7 +191,7 @@ impl ProvingFlags {
         (run.series, run.notes) = (series, notes);
         run.facts.extend(facts);
         // Only what was to be gated is judged: with open gates, nothing keeps frames in their windows.
-        run.requirements = judging::judged(&switching, &run.series, &self.output.require, &self.allow_outside);
+        run.requirements = judging::judged(&switching, &run, &self.output.require, &self.allow_outside);
         run.switch = Some(switching);
         let mut attempts = Attempts::default();
         attempts.note(self.output.deliver(&run).map(drop));
