@@ -51,15 +51,9 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
     }
     let Some((columns, first)) = columns else { return Ok(()) };
     let rate = rate.or(head.rate);
-    let mut first = columns.unlabelled.then_some(first);
-    while matches!(columns.times, Times::Seconds) && first.is_none() {
-        let Some(line) = lines.next_line()? else { break };
-        first = Some(text(line)).filter(|line| !line.trim().is_empty());
-    }
+    let first = columns.unlabelled.then_some(first);
     let clock = match (&columns.times, rate) {
-        (Times::Seconds, rate) => {
-            Clock::of_ticks(row::TICK_FS, rate).in_steps(row::step_fs(first.as_deref().unwrap_or_default()))
-        }
+        (Times::Seconds, rate) => Clock::of_ticks(row::TICK_FS, rate),
         (_, Some(rate)) => Clock::of_samples(rate),
         (_, None) => {
             return Err(CaptureError::Lacking(
@@ -71,7 +65,7 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
     let tool = head.tool.unwrap_or_else(|| columns.times.tool().into());
     let chosen = listener.begin(Header { tool, channels, clock })?;
     let chosen: Vec<(usize, String)> = chosen.iter().map(|place| columns.channels[*place].clone()).collect();
-    let mut rows = Rows { times: columns.times, rate, chosen, last: None, samples: 0, before: Vec::new() };
+    let mut rows = Rows { times: columns.times, rate, chosen, last: None, samples: 0, step_fs: u128::MAX, before: Vec::new() };
     if let Some(first) = first {
         rows.row(first.as_bytes(), lines.line(), listener)?;
     }
@@ -170,6 +164,8 @@ struct Rows {
     last: Option<(u64, Levels)>,
     /// Rows so far.
     samples: u64,
+    /// The finest step of the times in seconds so far: a zero may be written without its decimals.
+    step_fs: u128,
     /// The row before, where rows are samples.
     before: Vec<u8>,
 }
@@ -187,6 +183,9 @@ impl Rows {
         let tick = self.times.tick(row, self.samples, self.rate, line)?;
         if self.last.is_some_and(|(before, _)| tick < before) {
             return Err(CaptureError::line(line, "its time is before that of the row above"));
+        }
+        if matches!(self.times, Times::Seconds) {
+            self.step_fs = self.step_fs.min(row::step_fs(row));
         }
         let mut levels = Levels::default();
         for (level, (place, name)) in levels.iter_mut().zip(&self.chosen) {
@@ -216,6 +215,9 @@ impl Rows {
         let Some((last, _)) = self.last else {
             return Err(CaptureError::line(line, "the table ends before its first row"));
         };
+        if matches!(self.times, Times::Seconds) {
+            listener.steps(self.step_fs);
+        }
         listener.end(if matches!(self.times, Times::Rows) { self.samples.saturating_sub(1) } else { last });
         Ok(())
     }

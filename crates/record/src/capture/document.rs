@@ -157,6 +157,10 @@ impl Listener for Measuring<'_> {
         }
     }
 
+    fn steps(&mut self, step_fs: u128) {
+        self.clock = self.clock.map(|clock| clock.in_steps(step_fs));
+    }
+
     fn end(&mut self, tick: u64) {
         if let (Some(clock), Some((_, last))) = (&self.clock, &mut self.span) {
             *last = clock.place(tick).max(*last);

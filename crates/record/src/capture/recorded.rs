@@ -91,6 +91,10 @@ impl Listener for Keeping<'_> {
         self.recorded.ends_ns = at_ns;
     }
 
+    fn steps(&mut self, step_fs: u128) {
+        self.clock = self.clock.map(|clock| clock.in_steps(step_fs));
+    }
+
     fn end(&mut self, tick: u64) {
         if let Some(clock) = self.clock.filter(|_| !self.is_full) {
             self.recorded.ends_ns = clock.ns(clock.place(tick)).max(self.recorded.ends_ns);

@@ -203,6 +203,16 @@ fn a_run_says_what_saw_it_and_how_finely() {
 }
 
 #[test]
+fn a_table_is_as_fine_as_its_finest_time() {
+    let table = "Time [s],D0\n0.0,0\n0.000010000,1\n0.0001,0\n0.000200000,1\n";
+    let run = measured(table.as_bytes(), None, &Subject::Intervals { channel: None }).unwrap();
+    let said = run.facts.iter().chain(&run.notes).filter(|line| line.contains("1 ns")).count();
+    assert_eq!((run.instrument.unwrap().resolution_ps, said), (1_000, 2), "{:?} {:?}", run.facts, run.notes);
+    let recorded = edges(Cursor::new(table), Format::Csv, &[]).unwrap();
+    assert_eq!(recorded.instrument.resolution_ps, 1_000);
+}
+
+#[test]
 fn what_is_not_in_a_capture_is_said() {
     let file = pulses().sr();
     let with = |subject: Subject| measured(&file, None, &subject).unwrap_err();

@@ -95,10 +95,10 @@ fn picoseconds(text: &[u8]) -> Option<u64> {
     if negative { zero.checked_sub(ps) } else { zero.checked_add(ps) }
 }
 
-/// How fine the times of a table are, by one of its rows.
-pub(super) fn step_fs(row: &str) -> u128 {
-    let time = cells(row).next().unwrap_or_default();
-    let digits = time.split_once('.').map_or(0, |(_, fraction)| fraction.len().min(DIGITS));
+/// How fine the time of a row is.
+pub(super) fn step_fs(row: &[u8]) -> u128 {
+    let time = cell(row, 0).unwrap_or_default();
+    let digits = time.iter().position(|byte| *byte == b'.').map_or(0, |at| (time.len() - at - 1).min(DIGITS));
     TICK_FS * 10u128.pow((DIGITS - digits) as u32)
 }
 
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_digits_of_a_time_say_how_fine_it_is() {
         assert_eq!(
-            ["0.000000000,1", "1.5", "7", "0.0123456789123456"].map(step_fs),
+            ["0.000000000,1", "1.5", "7", "0.0123456789123456"].map(|row| step_fs(row.as_bytes())),
             [1_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 1_000]
         );
     }
