@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::listener::{Channel, Header, Level, Levels, Listener};
 use super::window::Window;
 use super::{CaptureError, Rate};
-use row::{Times, cell, cells, text};
+use row::{Times, cell, labels, text};
 
 /// Tables have no more columns.
 const MOST_COLUMNS: usize = 4096;
@@ -28,6 +28,8 @@ struct Head {
 #[derive(Debug)]
 struct Columns {
     times: Times,
+    /// How many there are.
+    width: usize,
     /// Place in the row, and name.
     channels: Vec<(usize, String)>,
     /// The first row is one of levels: the table has no labels.
@@ -65,7 +67,8 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
     let tool = head.tool.unwrap_or_else(|| columns.times.tool().into());
     let chosen = listener.begin(Header { tool, channels, clock })?;
     let chosen: Vec<(usize, String)> = chosen.iter().map(|place| columns.channels[*place].clone()).collect();
-    let mut rows = Rows { times: columns.times, rate, chosen, last: None, samples: 0, step_fs: u128::MAX, before: Vec::new() };
+    let (times, width) = (columns.times, columns.width);
+    let mut rows = Rows { times, width, rate, chosen, last: None, samples: 0, step_fs: u128::MAX, before: Vec::new() };
     if let Some(first) = first {
         rows.row(first.as_bytes(), lines.line(), listener)?;
     }
@@ -120,9 +123,16 @@ impl Head {
 
 /// What the columns are, by the first row that is no comment.
 fn columns(first: &str, head: &Head, line: u64) -> Result<Columns, CaptureError> {
-    let labels: Vec<&str> = cells(first).take(MOST_COLUMNS).collect();
+    let labels = labels(first);
+    if labels.len() > MOST_COLUMNS {
+        return Err(CaptureError::line(line, format!("the table has more than {MOST_COLUMNS} columns")));
+    }
+    let other = [(';', "semicolons"), ('\t', "tabs")].into_iter().find(|(other, _)| labels[0].contains(*other));
+    if let (1, Some((_, found))) = (labels.len(), other) {
+        return Err(CaptureError::line(line, format!("{found} between the columns, where commas are expected")));
+    }
     let unlabelled = labels.iter().all(|label| label.parse::<f64>().is_ok());
-    let named_time = (!unlabelled).then(|| Times::of_label(labels[0])).flatten();
+    let named_time = (!unlabelled).then(|| Times::of_label(&labels[0])).flatten();
     let times = match named_time {
         Some(times) => times,
         // A table without labels has a column more than channels if that is the time.
@@ -130,7 +140,7 @@ fn columns(first: &str, head: &Head, line: u64) -> Result<Columns, CaptureError>
         None => Times::Rows,
     };
     let from = usize::from(!matches!(times, Times::Rows));
-    let is_trigger = |label: &&str| label.eq_ignore_ascii_case("trigger");
+    let is_trigger = |label: &str| label.eq_ignore_ascii_case("trigger");
     let channels: Vec<(usize, String)> = labels
         .iter()
         .enumerate()
@@ -139,25 +149,27 @@ fn columns(first: &str, head: &Head, line: u64) -> Result<Columns, CaptureError>
         .map(|(place, label)| match head.named.get(place - from) {
             Some(name) => (place, name.clone()),
             None if unlabelled => (place, format!("{}", place - from)),
-            None => (place, (*label).to_owned()),
+            None => (place, label.clone()),
         })
         .collect();
     if channels.is_empty() {
         return Err(CaptureError::line(line, "the table has no column of levels"));
     }
     let says_more = head.rate.is_some() || !head.named.is_empty() || matches!(times, Times::Seconds);
-    if !unlabelled && !says_more && !labels.contains(&"logic") {
+    if !unlabelled && !says_more && !labels.iter().any(|label| label == "logic") {
         return Err(CaptureError::line(
             line,
             "these are neither the columns of sigrok (comments with the rate) nor of Logic 2 (\"Time [s]\", then channels)",
         ));
     }
-    Ok(Columns { times, channels, unlabelled })
+    Ok(Columns { times, width: labels.len(), channels, unlabelled })
 }
 
 /// The rows: levels of the channels that were chosen.
 struct Rows {
     times: Times,
+    /// Cells that a row has at most.
+    width: usize,
     rate: Option<Rate>,
     chosen: Vec<(usize, String)>,
     /// When the row before was, and its levels.
@@ -198,6 +210,10 @@ impl Rows {
                 }
                 None => return Err(CaptureError::line(line, format!("the row has no column for channel {name}"))),
             };
+        }
+        if row.split(|byte| *byte == b',').skip(self.width).any(|cell| !cell.trim_ascii().is_empty()) {
+            let problem = format!("the row has more cells than the table has columns, which are {}", self.width);
+            return Err(CaptureError::line(line, problem));
         }
         if self.last.is_none_or(|(_, before)| before != levels) {
             listener.levels(tick, levels);

@@ -61,6 +61,14 @@ pub enum CaptureError {
         /// Their full names.
         channels: Vec<String>,
     },
+    /// Several channels have the name, and nothing else by which they could be told apart.
+    #[error("several channels are called \"{named}\": name one by its number, of {}", listed(&.places.iter().map(usize::to_string).collect::<Vec<_>>()))]
+    SameName {
+        /// The name.
+        named: String,
+        /// Their numbers.
+        places: Vec<usize>,
+    },
     /// A response is between two channels.
     #[error("\"{0}\" is both input and output: name two channels")]
     SameChannel(String),

@@ -80,10 +80,14 @@ pub(super) fn choose(channels: &[Channel], named: &str) -> Result<usize, Capture
         ([place], _) => Ok(*place),
         ([], Ok(number)) if number < channels.len() => Ok(number),
         ([], _) => Err(CaptureError::NoChannel { named: named.into(), channels: names(channels) }),
-        _ => Err(CaptureError::Ambiguous {
-            named: named.into(),
-            channels: found.into_iter().map(|place| channels[place].path.clone()).collect(),
-        }),
+        _ => {
+            let paths: Vec<String> = found.iter().map(|place| channels[*place].path.clone()).collect();
+            let tells = |path: &String| paths.iter().filter(|other| *other == path).count() == 1;
+            match paths.iter().all(tells) {
+                true => Err(CaptureError::Ambiguous { named: named.into(), channels: paths }),
+                false => Err(CaptureError::SameName { named: named.into(), places: found }),
+            }
+        }
     }
 }
 
@@ -94,6 +98,14 @@ pub(super) fn names(channels: &[Channel]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_with_a_path_the_number_tells() {
+        let channels = ["D0", "D1", "D0"].map(channel);
+        assert_eq!(choose(&channels, "2").unwrap(), 2);
+        let error = choose(&channels, "D0").unwrap_err().to_string();
+        assert_eq!(error, "several channels are called \"D0\": name one by its number, of 0, 2");
+    }
 
     fn channel(path: &str) -> Channel {
         Channel { name: path.rsplit('.').next().unwrap().into(), path: path.into() }

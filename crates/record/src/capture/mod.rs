@@ -22,7 +22,7 @@ mod window;
 mod zip;
 
 use std::fmt;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::str::FromStr;
 
 pub use edges::Changes;
@@ -88,6 +88,9 @@ impl FromStr for Format {
 /// Bytes that tell what a file is.
 pub const BEGIN: usize = 1 << 14;
 
+/// What a text in UTF-8 may begin with.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The kind of capture that a file is, by its first [`BEGIN`] bytes, if it is one.
 ///
 /// ```
@@ -100,7 +103,7 @@ pub fn detect(begin: &[u8]) -> Option<Format> {
     if begin.starts_with(b"PK\x03\x04") || begin.starts_with(b"PK\x05\x06") {
         return Some(Format::Sigrok);
     }
-    let text = String::from_utf8_lossy(begin.strip_prefix(b"\xef\xbb\xbf").unwrap_or(begin));
+    let text = String::from_utf8_lossy(begin.strip_prefix(MARK).unwrap_or(begin));
     let declares = ["$date", "$version", "$comment", "$timescale", "$scope", "$var", "$enddefinitions"];
     let dump = Aside::pass_over(&text).trim_start();
     if declares.iter().any(|word| dump.starts_with(word)) && text.contains("$end") {
@@ -115,7 +118,9 @@ pub fn detect(begin: &[u8]) -> Option<Format> {
                 .any(|word| comment.trim_start().starts_with(word))
         })
     };
-    let by_logic = first.replace(' ', "").starts_with("time[s],");
+    // With another separator too: the reader says which is right.
+    let by_logic =
+        first.replace([' ', '"'], "").strip_prefix("time[s]").is_some_and(|rest| rest.starts_with([',', ';', '\t']));
     (by_logic || by_sigrok(&first) || lines.take(8).any(|line| by_sigrok(&line))).then_some(Format::Csv)
 }
 
@@ -165,9 +170,19 @@ fn hand_on(
 ) -> Result<(), CaptureError> {
     match format {
         Format::Sigrok => sigrok::read(input, rate, listener),
-        Format::Vcd => vcd::read(input, rate, listener),
-        Format::Csv => csv::read(input, rate, listener),
+        Format::Vcd => vcd::read(without_mark(input)?, rate, listener),
+        Format::Csv => csv::read(without_mark(input)?, rate, listener),
     }
+}
+
+/// A text without the byte order mark that it may begin with.
+fn without_mark(mut input: impl Read) -> Result<impl Read, CaptureError> {
+    let mut begin = Vec::new();
+    (&mut input).take(MARK.len() as u64).read_to_end(&mut begin)?;
+    if begin == MARK {
+        begin.clear();
+    }
+    Ok(Cursor::new(begin).chain(input))
 }
 
 #[cfg(test)]

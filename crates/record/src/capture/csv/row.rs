@@ -21,7 +21,7 @@ pub(super) enum Times {
 impl Times {
     /// By the label of the first column, if that is one of times.
     pub fn of_label(label: &str) -> Option<Self> {
-        let label = label.trim_matches('"').to_ascii_lowercase();
+        let label = label.to_ascii_lowercase();
         let word = label.split(['[', ' ']).next().unwrap_or_default();
         let seconds = label.replace(' ', "") == "time[s]";
         match word {
@@ -102,12 +102,24 @@ pub(super) fn step_fs(row: &[u8]) -> u128 {
     TICK_FS * 10u128.pow((DIGITS - digits) as u32)
 }
 
-/// The cells of a row.
-pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
-    row.split(',').map(str::trim)
+/// The names of the columns, which may be quoted.
+pub(super) fn labels(row: &str) -> Vec<String> {
+    let (mut labels, mut label, mut quoted) = (Vec::new(), String::new(), false);
+    let mut rest = row.chars().peekable();
+    while let Some(next) = rest.next() {
+        match next {
+            // Two of them within quotes are one that is meant.
+            '"' if quoted && rest.next_if_eq(&'"').is_some() => label.push('"'),
+            '"' if quoted || label.trim().is_empty() => quoted = !quoted,
+            ',' if !quoted => labels.push(std::mem::take(&mut label).trim().to_owned()),
+            other => label.push(other),
+        }
+    }
+    labels.push(label.trim().to_owned());
+    labels
 }
 
-/// One of them.
+/// A cell of a row.
 #[inline]
 pub(super) fn cell(row: &[u8], place: usize) -> Option<&[u8]> {
     row.split(|byte| *byte == b',').nth(place).map(<[u8]>::trim_ascii)
@@ -115,7 +127,7 @@ pub(super) fn cell(row: &[u8], place: usize) -> Option<&[u8]> {
 
 /// A line as text; what is none is shown as such.
 pub(super) fn text(line: &[u8]) -> String {
-    String::from_utf8_lossy(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)).into_owned()
+    String::from_utf8_lossy(line).into_owned()
 }
 
 #[cfg(test)]
@@ -147,6 +159,12 @@ mod tests {
             ["0.000000000,1", "1.5", "7", "0.0123456789123456"].map(|row| step_fs(row.as_bytes())),
             [1_000_000, 100_000_000_000_000, 1_000_000_000_000_000, 1_000]
         );
+    }
+
+    #[test]
+    fn names_may_be_quoted() {
+        assert_eq!(labels("\"Time [s]\", \"a, \"\"b\"\"\",c"), ["Time [s]", "a, \"b\"", "c"]);
+        assert_eq!(labels("5\" disk,D1,"), ["5\" disk", "D1", ""]);
     }
 
     #[test]

@@ -85,12 +85,16 @@ fn a_row_of_logic_2_is_a_change() {
     let times: Vec<u64> = all.levels.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert_eq!(times, [1_500_000, 100_000_000], "in ps");
     assert_eq!(table(text, &[0], Some(Rate::new(10_000_000))).unwrap().resolution_ps, 100_000);
+    let quoted = text.replacen("Time [s],Channel 0,Channel 1", "\"Time [s]\",\"Channel 0\",\"Channel 1\"", 1);
+    let quoted = table(&quoted, &[0], None).unwrap();
+    assert_eq!((quoted.names, quoted.levels), (all.names, all.levels));
 }
 
 #[test]
 fn an_error_names_the_line() {
     for (from, to, word) in [
         ("1,0\n1,0", "1,0\n2,0", "line 10: \"2\" of channel D0 is no level: 0 or 1"),
+        ("1,0\n0,0", "1,0\n0,0,1", "line 11: the row has more cells than the table has columns, which are 2"),
         ("0,0\n", "0\n", "line 11: the row has no column for channel D3"),
         ("24 MHz", "fast", "line 4: samplerate \"fast\""),
     ] {
@@ -101,6 +105,8 @@ fn an_error_names_the_line() {
         ("", "the table ends before its first row"),
         ("; Samplerate: 1 kHz\n", "the table ends before its first row"),
         ("Time [s],D0\n", "the table ends before its first row"),
+        ("Time [s];D0\n0.5;1\n", "line 1: semicolons between the columns, where commas are expected"),
+        ("Time [s]\tD0\n0.5\t1\n", "line 1: tabs between the columns, where commas are expected"),
         ("Time [s]\n0.5\n", "the table has no column of levels"),
         ("name,age\nAda,36\n", "neither the columns of sigrok"),
         ("Time [s],D0\n0.5,0\n0.4,1\n", "line 3: its time is before that of the row above"),
