@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use ontick_record::{Histogram, Run, Series};
 
+use crate::plot::has_buckets;
 use crate::printable::printable;
 use crate::rows::per_microsecond;
 
@@ -34,6 +35,10 @@ pub fn cyclictest_hist(run: &Run, rows: Option<u64>) -> String {
         ("Max", |s| s.latency.max_ns),
     ] {
         let _ = writeln!(text, "# {name} Latencies: {}", join(run.series.iter().map(|s| us(value(s))), 5, " "));
+    }
+    // Nothing lies beyond the rows of a summary, which never had any.
+    if run.series.iter().any(|s| s.latency.count() > 0) && !run.series.iter().any(has_buckets) {
+        return text;
     }
     let _ = writeln!(text, "# Histogram Overflows: {}", join(over.iter().copied(), 5, " "));
     // A record knows how many overflowed, not in which cycle.

@@ -4,6 +4,7 @@ use ontick_record::{Run, Series};
 use ontick_units::show;
 
 use crate::number::counted;
+use crate::plot::has_buckets;
 use crate::printable::printable;
 
 /// Notes of the run, what the system refused, and what makes figures incomplete.
@@ -20,7 +21,8 @@ pub(crate) fn warnings(run: &Run) -> Vec<String> {
     run.notes.iter().cloned().for_each(&mut say);
     run.series.iter().filter_map(contended).for_each(&mut say);
     run.series.iter().flat_map(|s| s.settings.refused.iter().cloned()).for_each(&mut say);
-    for s in run.series.iter().filter(|s| s.latency.overflow > 0) {
+    // Where there are no buckets at all, the run's notes say so.
+    for s in run.series.iter().filter(|s| s.latency.overflow > 0 && has_buckets(s)) {
         let samples = counted(s.latency.overflow, "sample");
         say(format!(
             "{}: {samples} lay beyond the last bucket of the tool that recorded them; percentiles up there are the maximum or unknown.",

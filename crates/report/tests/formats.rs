@@ -6,7 +6,25 @@ mod sample;
 
 use std::collections::BTreeSet;
 
-use ontick_report::{cyclictest_hist, openmetrics, rows};
+use ontick_report::{Style, cyclictest_hist, html, openmetrics, rows};
+
+#[test]
+fn a_summary_has_no_rows_beyond_which_samples_lie() {
+    let mut run = ontick_record::Run::new("cyclictest", "timer");
+    let mut series = ontick_record::Series::default();
+    (series.latency.overflow, series.latency.max_ns) = (1_000, Some(41_000));
+    run.series.push(series);
+    let text = cyclictest_hist(&run, None);
+    assert!(text.ends_with("# Max Latencies: 00041\n") && !text.contains("Overflow"), "{text}");
+    let shown = ontick_report::text::summary(&run, &Style::default());
+    assert!(!shown.contains("beyond the last bucket"), "{shown}");
+    let page = html(&run);
+    assert!(!page.contains("by percentile"), "nothing is drawn");
+    run.series[0].latency.add(5_000, 1, 1);
+    assert!(cyclictest_hist(&run, None).contains("# Histogram Overflows: 01000"));
+    assert!(ontick_report::text::summary(&run, &Style::default()).contains("beyond the last bucket"));
+    assert!(html(&run).contains("by percentile"));
+}
 
 #[test]
 fn rows_count_every_sample() {

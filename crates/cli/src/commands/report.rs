@@ -102,7 +102,7 @@ impl Report {
         // Files were asked for: no need to fill the terminal as well, unless that was asked for too.
         let only_files = self.html.is_some() || self.arrow.is_some() || self.pictures.wanted();
         if !(only_files && matches!(self.format, Format::Summary)) {
-            attempts.note(terminal::print(&self.printed(&run)));
+            attempts.note(self.print(&run));
         }
         attempts.end().map(|()| Outcome::of(&run))
     }
@@ -155,6 +155,13 @@ impl Report {
         match plot::lacking(run, plot) {
             Some(why) => Err(Failure::new(format!("{}: this plot has nothing to show: {why}", file.display()))),
             None => self.pictures.draw_plot(run, plot),
+        }
+    }
+
+    fn print(&self, run: &Run) -> Result<(), Failure> {
+        match plot::lacking(run, Plot::Latency).filter(|_| matches!(self.format, Format::Plot)) {
+            Some(why) => Err(Failure::new(format!("--as plot has nothing to show: {why}"))),
+            None => terminal::print(&self.printed(run)),
         }
     }
 

@@ -3,11 +3,11 @@
 use super::table::swatch;
 use crate::markup::Markup;
 use crate::plot::panels::{self, Panel};
-use crate::plot::{Curve, Plot, cpus_inline, persistence_inline, received_inline, waveforms_inline};
+use crate::plot::{Curve, Plot, cpus_inline, has_buckets, persistence_inline, received_inline, waveforms_inline};
 use ontick_record::Run;
 
 pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
-    let measured = curves.iter().any(|c| c.series.latency.count() > 0);
+    let measured = curves.iter().any(|c| has_buckets(c.series));
     // Fewer points than this say nothing about time.
     let maxima = curves.iter().any(|c| c.series.maxima.max_ns.iter().filter(|ns| **ns > 0).count() >= 3);
     let blocks = in_blocks && curves.iter().any(|c| !c.series.blocks.is_empty());

@@ -17,7 +17,7 @@ use super::{
 pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
     let any = |has: fn(&Series) -> bool| run.series.iter().any(has);
     let (there, words) = match plot {
-        Plot::Latency | Plot::Percentiles => (any(|s| s.latency.count() > 0), "it has no samples"),
+        Plot::Latency | Plot::Percentiles => (any(has_buckets), no_buckets(run)),
         Plot::Maxima => (any(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), "no maxima over time were recorded"),
         Plot::Cpus => (!cpus::heats(run).is_empty(), cpus::LACKING),
         Plot::Blocks => (any(|s| !s.blocks.is_empty()), "the run was not measured in blocks"),
@@ -37,4 +37,35 @@ pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
         Plot::Dips => (!crate::dips::of(run).is_empty(), "no dips were searched in this run"),
     };
     (!there).then_some(words)
+}
+
+/// Whether it is known of samples how late they were, which a summary does not tell.
+pub(crate) fn has_buckets(series: &Series) -> bool {
+    series.latency.count() > series.latency.overflow
+}
+
+/// Why a run without any has nothing to draw.
+pub(crate) fn no_buckets(run: &Run) -> &'static str {
+    match run.series.iter().any(|series| series.latency.count() > 0) {
+        true => "it holds a summary, which does not tell how late each sample was",
+        false => "it has no samples",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_has_no_latencies_to_draw() {
+        let mut run = Run::new("cyclictest", "timer");
+        let mut series = Series::default();
+        (series.latency.overflow, series.latency.max_ns) = (1_000, Some(41_000));
+        run.series.push(series);
+        for plot in [Plot::Latency, Plot::Percentiles] {
+            assert!(lacking(&run, plot).is_some_and(|why| why.starts_with("it holds a summary")));
+        }
+        run.series[0].latency.add(5_000, 1, 1);
+        assert_eq!(lacking(&run, Plot::Percentiles), None);
+    }
 }

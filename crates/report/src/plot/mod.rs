@@ -46,6 +46,7 @@ pub use datapath::data_path;
 pub use gantt::{Bar, Gantt, Row, gantt};
 pub use growth::{Growth, Panel, growth};
 pub use lacking::lacking;
+pub(crate) use lacking::{has_buckets, no_buckets};
 pub(crate) use links::picture as links_picture;
 pub use map::{Cable, Map, MapNode, map};
 pub(crate) use palette::{Curve, Ink, ON_DARK, ON_LIGHT, common_quantity, of_run, of_runs};
@@ -225,7 +226,7 @@ impl Plot {
         let with = |has: fn(&Series) -> bool| curves.iter().filter(|c| has(c.series)).cloned().collect::<Vec<_>>();
         match self {
             Plot::Latency => latency::draw(&with(|s| s.latency.count() > 0), paper),
-            Plot::Percentiles => percentiles::draw(&with(|s| s.latency.count() > 0), paper),
+            Plot::Percentiles => percentiles::draw(&with(has_buckets), paper),
             Plot::Maxima => maxima::draw(&with(|s| s.maxima.max_ns.iter().any(|ns| *ns > 0)), paper),
             Plot::Blocks => blocks::draw(&with(|s| !s.blocks.is_empty()), paper),
             Plot::Widths => widths::draw(&with(|s| s.pulse.as_ref().is_some_and(|p| !p.width.is_empty())), paper),

@@ -6,6 +6,7 @@ use ontick_units::show;
 use super::Style;
 use super::lines::shortened;
 use crate::bins::{Decades, log_bins};
+use crate::plot::{has_buckets, no_buckets};
 use crate::printable::printable;
 
 pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -17,9 +18,9 @@ const MAX: usize = 12;
 /// Plots every series of a run over the same axis, one below the other: a few with a scale of their
 /// own, many as one line each.
 pub fn plot(run: &Run, style: &Style) -> String {
-    let measured: Vec<&Series> = run.series.iter().filter(|s| s.latency.count() > 0).collect();
+    let measured: Vec<&Series> = run.series.iter().filter(|s| has_buckets(s)).collect();
     if measured.is_empty() {
-        return "Nothing was measured, so there is nothing to plot.\n".into();
+        return format!("There is nothing to plot: {}.\n", no_buckets(run));
     }
     let axis = Decades::of(measured.iter().copied());
     let tall = measured.len() <= 4;
