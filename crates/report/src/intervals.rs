@@ -1,10 +1,10 @@
 //! Times between edges that nobody asked to be of a certain length: how long they were, as people read them.
 
-use ontick_record::{Measurement, Run};
+use ontick_record::{Histogram, Measurement, Run};
 use ontick_units::show;
 
 use crate::number::{count, counted};
-use crate::pulses::micros;
+use crate::times::Times;
 
 /// Whether a run is of such times: being short is no merit of theirs, and nothing is missed.
 pub(crate) fn are_of(run: &Run) -> bool {
@@ -14,12 +14,14 @@ pub(crate) fn are_of(run: &Run) -> bool {
 /// Heads of [`rows`].
 pub(crate) const HEADS: [&str; 6] = ["shortest", "average", "longest", "p50", "p99", "times"];
 
-/// What must be known of the figures.
-pub(crate) const UNIT: &str = "In us.";
+/// The times of all series.
+pub(crate) fn all_times(run: &Run) -> impl Iterator<Item = &Histogram> + Clone {
+    run.series.iter().map(|series| &series.latency)
+}
 
 /// The name of each series, and its figures.
-pub(crate) fn rows(run: &Run) -> Vec<(&str, [String; 6])> {
-    let shown = |ns: Option<u64>| ns.map_or_else(|| "—".into(), micros);
+pub(crate) fn rows(run: &Run, times: Times) -> Vec<(&str, [String; 6])> {
+    let shown = |ns: Option<u64>| times.show(ns);
     let row = |series: &ontick_record::Series| {
         let h = &series.latency;
         let average = h.mean_ns.filter(|ns| *ns >= 0.0).map(|ns| ns.round() as u64);
@@ -81,7 +83,7 @@ pub(crate) mod tests {
     #[test]
     fn a_row_has_a_figure_for_each_head() {
         let run = run("D0", &[1_000; 50]);
-        let rows = rows(&run);
+        let rows = rows(&run, Times::of(all_times(&run)));
         assert_eq!((rows[0].0, rows[0].1[0].as_str(), rows[0].1[5].as_str()), ("D0 high", "1.00", "50"));
         // A mean that is not known is not made up.
         assert_eq!(rows[0].1[1], "—");

@@ -44,6 +44,7 @@ mod streams;
 mod switching;
 mod tail;
 pub mod text;
+mod times;
 mod together;
 mod typeset;
 mod uncertainty;

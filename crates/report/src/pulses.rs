@@ -1,30 +1,28 @@
 //! Pulses as people read them.
 
 use ontick_record::run::Pulse;
-use ontick_record::{Case, Run, Series, Side};
+use ontick_record::{Case, Histogram, Run, Series, Side};
 
-use crate::number::count;
 use crate::number::plain;
+use crate::times::Times;
 
 /// Whether a run made pulses.
 pub(crate) fn has_pulses(run: &Run) -> bool {
     run.series.iter().any(|series| series.pulse.is_some())
 }
 
-/// Shortest, average and longest pulse, in us; dashes where they are not known.
-pub(crate) fn widths(pulse: Option<&Pulse>) -> [String; 3] {
+/// Shortest, average and longest pulse; dashes where they are not known.
+pub(crate) fn widths(pulse: Option<&Pulse>, times: Times) -> [String; 3] {
     let width = pulse.map(|pulse| &pulse.width);
     let average = width.and_then(|w| w.mean_ns).map(|ns| ns.round() as u64);
-    [width.and_then(|w| w.min_ns), average, width.and_then(|w| w.max_ns)].map(|ns| ns.map_or("—".into(), micros))
+    [width.and_then(|w| w.min_ns), average, width.and_then(|w| w.max_ns)].map(|ns| times.show(ns))
 }
 
-/// A width in us, so fine that an error of tens of ns is seen, and so coarse that it can be read: `100.31`,
-/// `10 005.2`.
-pub(crate) fn micros(ns: u64) -> String {
-    let (digits, step_ns) = if ns < 1_000_000 { (2, 10) } else { (1, 100) };
-    let steps = (ns + step_ns / 2) / step_ns;
-    let per_us = 1_000 / step_ns;
-    format!("{}.{:0digits$}", count(steps / per_us), steps % per_us)
+/// How wide the pulses of some series were.
+pub(crate) fn all_widths<'a>(
+    series: impl Iterator<Item = &'a Series> + Clone,
+) -> impl Iterator<Item = &'a Histogram> + Clone {
+    series.filter_map(|series| Some(&series.pulse.as_ref()?.width))
 }
 
 /// What must be known beside the widths: what calibration subtracted, and what measured them.
@@ -54,6 +52,13 @@ fn subtracted(series: &Series) -> Option<String> {
 pub(crate) struct Part<'a> {
     pub wanted_ns: u64,
     pub rows: Vec<(String, [Option<&'a Series>; 2])>,
+}
+
+impl Part<'_> {
+    /// How its widths are shown: in us, as source 003 has them.
+    pub fn times(&self) -> Times {
+        Times::micros(all_widths(self.rows.iter().flat_map(|(_, cells)| cells.iter().flatten().copied())))
+    }
 }
 
 /// The table, by width.
@@ -97,12 +102,6 @@ mod tests {
     use ontick_record::Measurement;
 
     use super::*;
-
-    #[test]
-    fn widths_show_what_matters_of_them() {
-        let shown = [0, 99_995, 100_309, 999_994, 10_005_249, 1_000_000_000].map(micros);
-        assert_eq!(shown, ["0.00", "100.00", "100.31", "999.99", "10 005.2", "1 000 000.0"]);
-    }
 
     #[test]
     fn the_table_is_put_together_from_the_cases() {

@@ -2,8 +2,9 @@
 
 use ontick_record::Run;
 
-use crate::intervals::{HEADS, are_of, rows};
+use crate::intervals::{HEADS, all_times, are_of, rows};
 use crate::markup::Markup;
+use crate::times::Times;
 use crate::typeset;
 
 /// The table; nothing of other runs.
@@ -17,7 +18,7 @@ pub(super) fn intervals(body: &mut Markup, run: &Run) {
         body.leaf("th", &[("scope", &"col")], head);
     }
     body.close().close().open("tbody", &[]);
-    for (name, cells) in rows(run) {
+    for (name, cells) in rows(run, Times::micros(all_times(run))) {
         body.open("tr", &[]).leaf("th", &[("scope", &"row")], name);
         for cell in &cells {
             body.leaf("td", &[], &typeset::sentence(cell));

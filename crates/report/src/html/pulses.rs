@@ -4,8 +4,9 @@ use ontick_record::{Measurement, Run, Series};
 
 use crate::markup::Markup;
 use crate::number::count;
-use crate::pulses::{has_pulses, notes, parts, widths};
+use crate::pulses::{all_widths, has_pulses, notes, parts, widths};
 use crate::reference_pulses;
+use crate::times::Times;
 use crate::typeset;
 
 /// Widths in µs, with what measured them; nothing where no pulses were made.
@@ -35,10 +36,11 @@ fn of_series(body: &mut Markup, run: &Run) {
     body.open("thead", &[]).open("tr", &[]).leaf("th", &[("class", &"left")], "");
     heads(body, &["wanted", "shortest", "average", "longest"]);
     body.close().close().open("tbody", &[]);
+    let times = Times::micros(all_widths(run.series.iter()));
     for series in &run.series {
         let wanted = series.pulse.as_ref().map_or("—".into(), |pulse| exactly(pulse.wanted_ns));
         body.open("tr", &[]).leaf("th", &[("scope", &"row")], &series.name).leaf("td", &[], &wanted);
-        cells(body, &widths(series.pulse.as_ref()));
+        cells(body, &widths(series.pulse.as_ref(), times));
         body.close();
     }
     body.close();
@@ -52,8 +54,9 @@ fn of_source(body: &mut Markup, run: &Run) {
     body.close().open("tr", &[]).leaf("th", &[("class", &"left")], "wanted").leaf("th", &[], "");
     heads(body, &["shortest", "average", "longest", "shortest", "average", "longest"]);
     body.close().close().open("tbody", &[]);
-    let three = |series: Option<&Series>| widths(series.and_then(|s| s.pulse.as_ref()));
     for part in parts(run) {
+        let times = part.times();
+        let three = |series: Option<&Series>| widths(series.and_then(|s| s.pulse.as_ref()), times);
         for (i, (name, sides)) in part.rows.iter().enumerate() {
             let wanted = if i == 0 { exactly(part.wanted_ns) } else { String::new() };
             body.open("tr", &[("class", if i == 0 { &"first" } else { &"" })]);
