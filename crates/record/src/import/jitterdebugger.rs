@@ -69,3 +69,20 @@ fn dropped_note(name: &str, figures: &Figures, max_ns: Option<u64>) -> Option<St
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_below_its_rows_contradicts_them() {
+        let text = |count: u64| {
+            format!(
+                r#"{{"cpu": {{"0": {{"histogram": {{"3": 2, "4": 1}}, "count": {count}, "min": 3, "max": 4, "avg": 3.3}}}}}}"#
+            )
+        };
+        assert_eq!(read(&text(3)).unwrap().series[0].latency.count(), 3);
+        let error = read(&text(2)).unwrap_err().to_string();
+        assert!(error.contains("a thread counted 2 samples, and its rows hold 3"), "{error}");
+    }
+}

@@ -96,11 +96,17 @@ impl Thread {
         let rows =
             self.histogram.iter().map(|(key, count)| Ok((value(key)?, *count))).collect::<Result<Vec<_>, _>>()?;
         let in_rows = rows.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+        let Some(overflow) = self.count.checked_sub(in_rows) else {
+            return Err(ImportError::new(format!(
+                "a thread counted {} samples, and its rows hold {in_rows}",
+                self.count
+            )));
+        };
         Ok(Figures {
             unit_ns,
             row_width: 1,
             rows,
-            overflow: self.count.saturating_sub(in_rows),
+            overflow,
             min: signed(&self.min),
             max: signed(&self.max),
             mean: self.avg,
