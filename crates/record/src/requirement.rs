@@ -107,6 +107,9 @@ impl FromStr for Requirement {
             }
             _ => return Err(fail("a time is compared with \"<\" or \"<=\"".into())),
         }
+        if compare == Compare::Less && limit == 0 && right.contains(|c: char| matches!(c, '1'..='9')) {
+            return Err(fail(format!("\"{right}\" is below 1 ns, as fine as times are here")));
+        }
         if compare == Compare::Less && limit == 0 {
             return Err(fail("nothing is less than 0".into()));
         }
@@ -147,7 +150,7 @@ fn subject(text: &str) -> Result<What, String> {
             (Some(number), _) => percent(number).map(What::Share),
             (_, Some(number)) => percent(number).map(What::Percentile),
             _ => Err(format!(
-                "\"{text}\" is not a share, p99, max, mean, missed, outliers, sent, delivered, dropped or lost"
+                "\"{text}\" is not a share, p99, max, mean, stddev, missed, outliers, sent, delivered, dropped or lost"
             )),
         },
     }
@@ -217,7 +220,7 @@ impl SampleRequirement {
             }
             What::Percentile(p) => match (h.quantile(p / 100.0), h.max_ns) {
                 // No percentile is above the maximum.
-                (None, Some(max)) if self.holds(max) => (true, max as f64, format!("p{p} at most {}", show(max))),
+                (None, Some(max)) if self.holds(max) => (true, max as f64, format!("p{p} at most {}", self.shown(max))),
                 (seen, _) => self.time(seen, &format!("p{p}")),
             },
             What::Max => self.time(h.max_ns, "max"),
@@ -237,8 +240,17 @@ impl SampleRequirement {
 
     fn time(&self, seen: Option<u64>, name: &str) -> (bool, f64, String) {
         match seen {
-            Some(ns) => (self.holds(ns), ns as f64, format!("{name} {}", show(ns))),
+            Some(ns) => (self.holds(ns), ns as f64, format!("{name} {}", self.shown(ns))),
             None => (false, f64::INFINITY, format!("{name} unknown")),
+        }
+    }
+
+    /// A time with as many digits as decide: rounded, 999.999 us would be no less than 1 ms.
+    fn shown(&self, ns: u64) -> String {
+        let rounded = show(ns);
+        match parse_time(&rounded) {
+            Ok(seen) if seen == ns || (seen != self.limit && self.holds(seen) == self.holds(ns)) => rounded,
+            _ => exact(ns),
         }
     }
 
@@ -404,6 +416,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_seen_does_not_contradict_the_verdict() {
+        let seen = |requirement: &str, ns| {
+            let judged = requirement.parse::<Requirement>().unwrap().judge(&ours(), [&series("s", &[ns], 0)]);
+            (judged.met, judged.observed)
+        };
+        assert_eq!(seen("max < 1ms", 1_000_400), (false, format!("max {}", exact(1_000_400))));
+        assert_eq!(seen("max < 1ms", 999_999), (true, format!("max {}", exact(999_999))));
+        assert_eq!(seen("max < 1ms", 1_000_000), (false, format!("max {}", show(1_000_000))));
+        assert_eq!(seen("max < 1ms", 41_234), (true, format!("max {}", show(41_234))));
+    }
+
+    #[test]
     fn the_worst_series_decides() {
         let (good, bad) = (series("good", &[1], 0), series("bad", &[9_000_000], 0));
         let judged = "max < 1ms".parse::<Requirement>().unwrap().judge(&ours(), [&good, &bad]);
@@ -426,6 +450,8 @@ mod tests {
             ("missed = some", "whole number"),
             ("max = 3us", "compared with"),
             ("p99 < 0us", "nothing is less"),
+            ("max < 0.0000001ns", "is below 1 ns"),
+            ("std < 1us", "mean, stddev, missed"),
             ("most < 3us", "most"),
         ] {
             let error = text.parse::<Requirement>().unwrap_err().to_string();
