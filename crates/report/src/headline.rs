@@ -11,9 +11,13 @@ use crate::number::{counted, plain};
 use crate::verdict::decisive;
 use crate::{streams, switching};
 
-/// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`.
+/// What was run: `ontick prove`, `ontick latency timer`, `cyclictest`; of a capture that does not say what wrote it, its
+/// kind.
 pub(crate) fn title(run: &Run) -> String {
     match (run.tool.starts_with("ontick"), &run.measurement) {
+        (false, measurement) if run.tool.is_empty() => {
+            run.instrument.as_ref().map_or_else(|| measurement.to_string(), |instrument| instrument.capture.clone())
+        }
         (false, _) => run.tool.clone(),
         (
             true,
@@ -306,6 +310,15 @@ mod tests {
 
     fn shown(run: &Run) -> Vec<(&'static str, String)> {
         lines(run).into_iter().map(|line| (line.label, line.parts.join(" · "))).collect()
+    }
+
+    #[test]
+    fn a_capture_without_a_tool_is_called_by_its_kind() {
+        let mut run = Run::new("", Measurement::Pulse);
+        assert_eq!(title(&run), "pulse");
+        let instrument = ontick_record::run::Instrument { capture: "value change dump".into(), ..Default::default() };
+        run.instrument = Some(instrument);
+        assert_eq!(title(&run), "value change dump");
     }
 
     #[test]

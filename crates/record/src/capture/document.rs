@@ -253,6 +253,8 @@ impl Pulses {
             Some(_) => self.first.iter().map(|(from_ns, ns)| (from_ns - begin_ns, *ns)).collect(),
             None => Vec::new(),
         };
+        // A dump need not say what wrote it.
+        let tool = if tool.is_empty() { "an instrument" } else { tool };
         series.pulse = Some(Pulse {
             wanted_ns: self.wanted_ns,
             gap_ns: self.period_ns.map_or(0, |period_ns| period_ns.saturating_sub(self.wanted_ns)),
@@ -280,7 +282,8 @@ fn measurement(subject: &Subject) -> Measurement {
 }
 
 fn facts(name: &str, tool: &str, instrument: &Instrument) -> Vec<String> {
-    let mut facts = vec![format!("imported from {name}, a {} written by {tool}", instrument.capture)];
+    let by = if tool.is_empty() { String::new() } else { format!(" written by {tool}") };
+    let mut facts = vec![format!("imported from {name}, a {}{by}", instrument.capture)];
     let shortest = instrument.resolution();
     facts.push(format!(
         "pulses shorter than {shortest} can be missing; what is cut off at the beginning and the end is left out"

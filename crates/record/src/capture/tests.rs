@@ -254,6 +254,15 @@ fn a_byte_order_mark_is_passed_over() {
 }
 
 #[test]
+fn a_dump_need_not_say_what_wrote_it() {
+    let dump = "$timescale 1 ns $end $var wire 1 ! D0 $end $enddefinitions $end #0 0! #10 1! #20 0! #30 1!";
+    let subject = Subject::Widths { channel: None, width_ns: 10, period_ns: None, inverse: false };
+    let run = measured(dump.as_bytes(), None, &subject).unwrap();
+    assert!(run.facts[0].ends_with(", a value change dump"), "{}", run.facts[0]);
+    assert_eq!(run.series[0].pulse.as_ref().unwrap().measured_by, "an instrument (±1 ns)");
+}
+
+#[test]
 fn files_are_told_apart_by_their_beginning() {
     for (begin, format) in [
         (&b"PK\x03\x04\x14"[..], Some(Format::Sigrok)),
