@@ -13,7 +13,8 @@ use crate::{delays, intervals, round_trips, streams, switching, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
-/// It speaks of ontick's side under load where there is one, else of the best series.
+/// It speaks of ontick's side under load where there is one, else of the best series; of threads or CPUs that another tool
+/// measured at once, of the worst.
 pub fn verdict(run: &Run) -> String {
     if let Some(switch) = &run.switch {
         return switching::verdict(switch);
@@ -62,8 +63,22 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     if let Some(sum) = measured().find(|s| s.waits.is_some() || s.round_trips.is_some()) {
         return Some(sum);
     }
+    if at_once(run) {
+        let late = |s: &Series| match run.measurement {
+            Measurement::Noise => 0.0,
+            _ => 1.0 - s.share_in_time(IN_TIME_NS),
+        };
+        let worse = |s: &Series, than: &Series| (late(s), s.latency.max_ns) > (late(than), than.latency.max_ns);
+        return measured().reduce(|worst, s| if worse(s, worst) { s } else { worst });
+    }
     // The first of the best, so that equal ones keep the order of the run.
     measured().reduce(|best, s| if s.share_in_time(IN_TIME_NS) > best.share_in_time(IN_TIME_NS) { s } else { best })
+}
+
+/// Whether another tool measured the series at once, as its threads or CPUs: nobody chooses the best of these.
+fn at_once(run: &Run) -> bool {
+    let foreign = !run.tool.starts_with("ontick") && run.instrument.is_none();
+    foreign && run.series.windows(2).all(|pair| pair[0].settings.method == pair[1].settings.method)
 }
 
 /// Of a table of pulses: the shortest ones with latency minimised, under load where that was measured.
@@ -151,9 +166,12 @@ fn each_cpu(run: &Run, together: &Series) -> String {
 /// Gaps are not attempts that can be in time or late: how many, and how long, is what they say.
 fn gaps(run: &Run, series: &Series, who: &str) -> String {
     let seen = counted(series.latency.count(), "time");
-    let [p50, max] = [series.latency.quantile(0.5), series.latency.max_ns].map(latency);
+    let max = latency(series.latency.max_ns);
     let over = if run.duration_ns > 0 { format!(" in {}", plain(run.duration_ns)) } else { String::new() };
-    let lengths = format!("half of the gaps up to {p50}, the longest {max}");
+    let lengths = match series.latency.quantile(0.5) {
+        Some(p50) => format!("half of the gaps up to {}, the longest {max}", show(p50)),
+        None => format!("the longest gap {max}"),
+    };
     match (has_no_interrupts(series), series.latency.count()) {
         (true, 0) => format!("{who} lost its CPU to no firmware, hardware or hypervisor{over}: no gap was found."),
         // What the tracer hwlat finds is not the kernel's.
@@ -323,6 +341,27 @@ mod tests {
         assert!(std::ptr::eq(decisive(&table).unwrap(), &table.series[2]), "one that was cut short");
         table.series.truncate(1);
         assert!(decisive(&table).is_none());
+    }
+
+    #[test]
+    fn of_threads_that_ran_at_once_the_worst_is_spoken_of() {
+        let mut both = run(1, 9);
+        both.tool = "jitterdebugger".into();
+        both.series.push(Series { name: "worse".into(), ..run(2, 8).series.remove(0) });
+        both.series.push(Series { name: "better".into(), ..run(0, 10).series.remove(0) });
+        assert!(verdict(&both).starts_with("The machine measured, by worse, "), "{}", verdict(&both));
+        // Methods were compared, and one can be chosen.
+        both.series[2].settings.method = "spin".into();
+        assert!(verdict(&both).starts_with("The machine measured, by better, "), "{}", verdict(&both));
+        // Of gaps the longest is the worst, and what is not known of them is left out.
+        let mut noise = Run { measurement: "noise".into(), tool: "rtla".into(), ..run(0, 0) };
+        for (name, samples, max_ns) in [("0", 10, 6_000), ("1", 5, 8_000)] {
+            let mut series = Series { name: name.into(), ..Series::default() };
+            (series.latency.overflow, series.latency.max_ns) = (samples, Some(max_ns));
+            noise.series.push(series);
+        }
+        let text = verdict(&noise);
+        assert!(text.contains(", by 1,") && text.ends_with("5 times: the longest gap 8.00us."), "{text}");
     }
 
     #[test]
