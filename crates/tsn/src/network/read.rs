@@ -79,9 +79,10 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     system_name::check_distinct(&nodes, &system_names, report);
     let time = file.table("time", "[time]".into(), report)?.map(|table| time::read(table, &names, report));
     let mut links = Vec::new();
+    let mut used = Interfaces::new();
     for table in tables(&mut file, "link", report)? {
         // What is wrong is reported; all of it is wanted.
-        let _ = cable(table, &defaults, &names, &mut links, report);
+        let _ = cable(table, &defaults, &names, &mut used, &mut links, report);
     }
     let mut streams: Vec<At<Stream>> = Vec::new();
     for table in tables(&mut file, "stream", report)? {
@@ -185,11 +186,15 @@ fn check_name(name: &str) -> Result<(), ValueError> {
     }
 }
 
+/// Interfaces of nodes that have a cable, and where the file says so.
+type Interfaces<'a> = HashMap<(NodeId, &'a str), Range<usize>>;
+
 /// A cable: two links.
-fn cable(
-    mut table: Table,
+fn cable<'a>(
+    mut table: Table<'a>,
     defaults: &Defaults,
     names: &Names,
+    used: &mut Interfaces<'a>,
     links: &mut Vec<Link>,
     report: &mut Report,
 ) -> Result<(), Reported> {
@@ -205,18 +210,33 @@ fn cable(
         return Err(report.error(b.span(), "a link is between two nodes, not one"));
     }
     let ports = match ports? {
-        Some([a, b]) => [Some(interface(&a, report)?), Some(interface(&b, report)?)],
-        None => [None, None],
+        Some([a, b]) => [(from, a), (to, b)].map(|(node, name)| interface(node, &name, used, report).map(Some)),
+        None => [Ok(None), Ok(None)],
     };
-    for ((from, to), port) in [(from, to), (to, from)].into_iter().zip(ports) {
+    let [out, back] = ports;
+    for (from, to, port) in [(from, to, out?), (to, from, back?)] {
         let Defaults { rate, propagation_ns, processing_ns, queues } = own;
         links.push(Link { from, to, port, rate, propagation_ns, processing_ns, queues });
     }
     Ok(())
 }
 
-fn interface(name: &At<&str>, report: &mut Report) -> Result<String, Reported> {
-    values::interface(name.get_ref()).map_err(|what| report.error(name.span(), what))
+fn interface<'a>(
+    node: NodeId,
+    name: &At<&'a str>,
+    used: &mut Interfaces<'a>,
+    report: &mut Report,
+) -> Result<String, Reported> {
+    let interface = values::interface(name.get_ref()).map_err(|what| report.error(name.span(), what))?;
+    match used.insert((node, name.get_ref()), name.span()) {
+        Some(first) => {
+            let line = report.line(&first);
+            let what =
+                format!("interface \"{interface}\" has a cable already, in line {line}; one interface has one cable");
+            Err(report.error(name.span(), what))
+        }
+        None => Ok(interface),
+    }
 }
 
 /// Two texts.
@@ -328,4 +348,28 @@ pub(super) fn unreached(network: &Network) -> Vec<(StreamId, NodeId)> {
     }
     unreached.sort_by_key(|(stream, _)| *stream);
     unreached
+}
+
+#[cfg(test)]
+mod tests {
+    const NODES: &str = "switch = [{ name = \"s1\" }]\nstation = [{ name = \"a\" }, { name = \"b\" }]\n";
+    const STREAM: &str = "stream = [{ name = \"x\", from = \"a\", to = \"b\", size = 64, period = \"1ms\" }]\n";
+
+    fn said(text: &str) -> String {
+        crate::network::read(text).map_or_else(|errors| errors.in_file("f"), |_| String::new())
+    }
+
+    #[test]
+    fn an_interface_has_one_cable() {
+        let links = |a: &str, b: &str| {
+            format!(
+                "link = [\n{{ between = [\"a\", \"s1\"], ports = [\"e0\", \"{a}\"] }},\n{{ between = [\"b\", \"s1\"], ports = [\"e0\", \"{b}\"] }}]\n"
+            )
+        };
+        assert_eq!(said(&format!("{NODES}{}{STREAM}", links("p1", "p2"))), "");
+        assert_eq!(
+            said(&format!("{NODES}{}{STREAM}", links("p1", "p1"))),
+            "f:5:41: interface \"p1\" has a cable already, in line 4; one interface has one cable"
+        );
+    }
 }
