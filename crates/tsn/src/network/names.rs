@@ -28,7 +28,7 @@ pub(super) fn one_or_several(
     key: &'static str,
     names: &Names,
     report: &mut Report,
-) -> Read<At<Vec<NodeId>>> {
+) -> Read<At<Vec<At<NodeId>>>> {
     let (span, list) = match table.get(key).map(|value| (value.span(), value.get_ref())) {
         None => return Ok(None),
         // One is often all.
@@ -40,14 +40,14 @@ pub(super) fn one_or_several(
             (span, texts?)
         }
     };
-    let mut nodes = Vec::new();
+    let mut nodes: Vec<At<NodeId>> = Vec::new();
     let mut wrong = None;
     for name in &list {
         match named(name, names, report) {
-            Ok(node) if nodes.contains(&node) => {
+            Ok(node) if nodes.iter().any(|known| *known.get_ref() == node) => {
                 wrong = Some(report.error(name.span(), format!("\"{}\" occurs twice", name.get_ref())));
             }
-            Ok(node) => nodes.push(node),
+            Ok(node) => nodes.push(At::new(name.span(), node)),
             Err(reported) => wrong = Some(reported),
         }
     }

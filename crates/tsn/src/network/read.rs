@@ -86,7 +86,7 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     }
     let mut streams: Vec<At<Stream>> = Vec::new();
     for table in tables(&mut file, "stream", report)? {
-        if let Ok(stream) = stream(table, &names, report) {
+        if let Ok(stream) = stream(table, &names, &nodes, report) {
             streams.push(stream);
         }
     }
@@ -250,13 +250,13 @@ fn pair<'a>(table: &mut Table<'a>, key: &'static str, report: &mut Report) -> Re
     }
 }
 
-fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Stream>, Reported> {
+fn stream(mut table: Table, names: &Names, nodes: &[Node], report: &mut Report) -> Result<At<Stream>, Reported> {
     let span = table.span();
     let name = table.text("name", report);
     let name = table.require("name", "name = \"video\"", name, report);
     let from = table.text("from", report);
     let from = table.require("from", "from = \"camera\"", from, report);
-    let to = listeners(&mut table, names, report);
+    let to = listeners(&mut table, names, nodes, report);
     let size = table.whole("size", 1..=LARGEST_SIZE, report);
     let size = table.require("size", "size = 1400, in octets", size, report);
     let period = table.parsed("period", report, |text| match values::time(text)? {
@@ -276,7 +276,10 @@ fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Str
         Ok(()) => Ok(Spanned::new(name.span(), name.get_ref().to_string())),
         Err(what) => Err(report.error(name.span(), what)),
     });
-    let talker = from.and_then(|from| Ok(At::new(from.span(), named(&from, names, report)?)));
+    let talker = from.and_then(|from| {
+        let talker = At::new(from.span(), named(&from, names, report)?);
+        is_station(&talker, "talks", nodes, report).map(|()| talker)
+    });
     let period_ns = period.map(Spanned::into_inner);
     let deadline_ns = deadline.and_then(|deadline| match (deadline, period_ns) {
         (Some(deadline), Ok(period)) if *deadline.get_ref() == 0 || *deadline.get_ref() > period => {
@@ -304,12 +307,30 @@ fn stream(mut table: Table, names: &Names, report: &mut Report) -> Result<At<Str
     Ok(At::new(span, stream))
 }
 
-fn listeners(table: &mut Table, names: &Names, report: &mut Report) -> Result<Vec<NodeId>, Reported> {
+fn listeners(table: &mut Table, names: &Names, nodes: &[Node], report: &mut Report) -> Result<Vec<NodeId>, Reported> {
     let found = one_or_several(table, "to", names, report);
     let found = table.require("to", "to = [\"screen\"]", found, report)?;
-    match found.get_ref().is_empty() {
-        true => Err(report.error(found.span(), "a stream has at least one listener")),
-        false => Ok(found.into_inner()),
+    if found.get_ref().is_empty() {
+        return Err(report.error(found.span(), "a stream has at least one listener"));
+    }
+    let checked = found.get_ref().iter().map(|node| is_station(node, "listens", nodes, report));
+    // Each is wanted, not the first alone.
+    let checked: Vec<Result<(), Reported>> = checked.collect();
+    checked.into_iter().collect::<Result<(), Reported>>()?;
+    Ok(found.into_inner().into_iter().map(Spanned::into_inner).collect())
+}
+
+/// Switches have no end points: nothing there would send a stream's messages, or take them.
+fn is_station(node: &At<NodeId>, does: &str, nodes: &[Node], report: &mut Report) -> Result<(), Reported> {
+    match &nodes[*node.get_ref()] {
+        Node { kind: Kind::Station, .. } => Ok(()),
+        Node { name, .. } => {
+            let what = format!(
+                "\"{name}\" is a switch, and only a station {does}; name one, and if that machine {does} too, \
+                 write a [[station]] for it with a [[link]] to {name}"
+            );
+            Err(report.error(node.span(), what))
+        }
     }
 }
 
@@ -353,6 +374,7 @@ pub(super) fn unreached(network: &Network) -> Vec<(StreamId, NodeId)> {
 #[cfg(test)]
 mod tests {
     const NODES: &str = "switch = [{ name = \"s1\" }]\nstation = [{ name = \"a\" }, { name = \"b\" }]\n";
+    const LINKS: &str = "link = [{ between = [\"a\", \"s1\"] }, { between = [\"s1\", \"b\"] }]\n";
     const STREAM: &str = "stream = [{ name = \"x\", from = \"a\", to = \"b\", size = 64, period = \"1ms\" }]\n";
 
     fn said(text: &str) -> String {
@@ -371,5 +393,20 @@ mod tests {
             said(&format!("{NODES}{}{STREAM}", links("p1", "p1"))),
             "f:5:41: interface \"p1\" has a cable already, in line 4; one interface has one cable"
         );
+    }
+
+    #[test]
+    fn a_stream_is_from_a_station_to_stations() {
+        let stream = |from: &str, to: &str| {
+            said(&format!(
+                "{NODES}{LINKS}{}",
+                STREAM.replace("from = \"a\", to = \"b\"", &format!("from = {from}, to = {to}"))
+            ))
+        };
+        assert_eq!(stream("\"a\"", "\"b\""), "");
+        let talker = stream("\"s1\"", "\"b\"");
+        assert!(talker.starts_with("f:4:32: \"s1\" is a switch, and only a station talks; "), "{talker}");
+        let listener = stream("\"a\"", "[\"b\", \"s1\"]");
+        assert!(listener.starts_with("f:4:48: \"s1\" is a switch, and only a station listens; "), "{listener}");
     }
 }

@@ -134,7 +134,8 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
         Some(found) if found.get_ref().len() > MOST_GRANDMASTERS => {
             Err(report.error(found.span(), format!("`grandmaster` names at most {MOST_GRANDMASTERS} nodes")))
         }
-        found => Ok(found.map(Spanned::into_inner).unwrap_or_default()),
+        Some(found) => Ok(found.into_inner().into_iter().map(Spanned::into_inner).collect()),
+        None => Ok(Vec::new()),
     });
     let pulse =
         pulse.and_then(|pulse| match (&grandmasters, pulse) {
