@@ -80,9 +80,10 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     let time = file.table("time", "[time]".into(), report)?.map(|table| time::read(table, &names, report));
     let mut links = Vec::new();
     let mut used = Interfaces::new();
+    let mut dropped = false;
     for table in tables(&mut file, "link", report)? {
         // What is wrong is reported; all of it is wanted.
-        let _ = cable(table, &defaults, &names, &mut used, &mut links, report);
+        dropped |= cable(table, &defaults, &names, &mut used, &mut links, report).is_err();
     }
     let mut streams: Vec<At<Stream>> = Vec::new();
     for table in tables(&mut file, "stream", report)? {
@@ -99,7 +100,10 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     if network.streams.is_empty() && report.errors.is_empty() {
         return Err(report.error(0..0, "there is no [[stream]]; write one for each that is to be carried"));
     }
-    check_reach(&network, &spans, report);
+    // Without a link of the file, what cannot be reached follows from what is wrong with that link.
+    if !dropped {
+        check_reach(&network, &spans, report);
+    }
     Ok(network)
 }
 
@@ -393,6 +397,15 @@ mod tests {
             said(&format!("{NODES}{}{STREAM}", links("p1", "p1"))),
             "f:5:41: interface \"p1\" has a cable already, in line 4; one interface has one cable"
         );
+    }
+
+    #[test]
+    fn what_follows_from_a_wrong_link_is_not_said() {
+        let wrong = LINKS.replacen("[\"a\", \"s1\"]", "[\"a\", \"s1\"], rate = \"100Mb\"", 1);
+        let errors = said(&format!("{NODES}{wrong}{STREAM}"));
+        assert!(errors.starts_with("f:3:") && errors.lines().count() == 1, "{errors}");
+        let missing = said(&format!("{NODES}link = [{{ between = [\"a\", \"s1\"] }}]\n{STREAM}"));
+        assert!(missing.contains("no links lead from \"a\" to \"b\""), "{missing}");
     }
 
     #[test]
