@@ -142,6 +142,17 @@ fn a_plan_holds_for_every_frame_while_clocks_are_within_what_it_allows() {
     }
 }
 
+/// Behind the last message nobody has anything to do for most of a period, and clocks are compared at the end of it.
+#[test]
+fn clocks_are_kept_together_to_the_end_of_a_run() {
+    let (mut network, table, schedule) = chain(1, 100);
+    network.sync_error_ns = 1_000;
+    network.streams[0].period_ns = 5_000 * MILLISECOND;
+    let options = options(&network, 5_000 * MILLISECOND);
+    let outcome = run(&(network, table, schedule), &options);
+    assert!((500..=1_000).contains(&outcome.clocks_apart_ns), "{}", outcome.clocks_apart_ns);
+}
+
 #[test]
 fn a_clock_beyond_what_the_plan_allows_is_found() {
     let of = ring(8, 100);

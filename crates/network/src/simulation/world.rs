@@ -149,10 +149,11 @@ impl World<'_> {
         let mut stopped = false;
         loop {
             let (at_ns, node) = self.turns.next();
-            if at_ns > self.ends_ns {
+            let change_ns = self.changes.last().map_or(NEVER, |(at_ns, _)| *at_ns).min(self.next_sync_ns);
+            // Servos work to the end, also where nobody has anything to do any more.
+            if at_ns.min(change_ns) > self.ends_ns {
                 break;
             }
-            let change_ns = self.changes.last().map_or(NEVER, |(at_ns, _)| *at_ns).min(self.next_sync_ns);
             if change_ns <= at_ns {
                 self.change(change_ns);
                 if !stopped && !go_on(change_ns.saturating_sub(BASE_NS)) {
