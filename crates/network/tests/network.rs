@@ -241,6 +241,9 @@ fn what_cannot_be_simulated_is_refused() {
     };
     let too_long = Options { duration_ns: u64::MAX / 4, ..options(&of.0, 0) };
     assert!(refused(&of.0, &too_long).contains("100 days at most"));
+    let too_many = Options { duration_ns: 200 * 3_600_000 * MILLISECOND, ..options(&of.0, 0) };
+    let said = refused(&of.0, &too_many);
+    assert!(said.contains("stream f0 has more messages in 200h") && !said.contains("days"), "{said}");
     let payload = Network { overhead: Overhead::PayloadOnly, ..of.0.clone() };
     assert!(refused(&payload, &options(&of.0, MILLISECOND)).contains("needs overhead = \"wire\""));
     let fault = Options { faults: vec!["babble=h9".parse().unwrap()], ..options(&of.0, MILLISECOND) };

@@ -62,6 +62,20 @@ pub enum SimulationError {
     /// A clock that counts in nanoseconds ends.
     #[error("{0} of simulated time are too long; a simulation takes 100 days at most")]
     TooLong(String),
+    /// Messages have numbers, and numbers end.
+    #[error(
+        "stream {stream} has more messages in {duration} than a simulation numbers, one each {period}; send for {longest} at most"
+    )]
+    TooManyMessages {
+        /// Its name.
+        stream: String,
+        /// Its period.
+        period: String,
+        /// For how long it was to send.
+        duration: String,
+        /// For how long it can.
+        longest: String,
+    },
 }
 
 /// What became of the network.

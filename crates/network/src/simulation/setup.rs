@@ -8,9 +8,10 @@ use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
 use ontick_switch::user::core::{Channels, Command, Core, Discarded, PortConfig, Stall};
 use ontick_switch::user::counters::Counters;
 use ontick_tsn::model::Switch;
-use ontick_tsn::network::{Kind, LinkId, Network, NodeId};
+use ontick_tsn::network::{Kind, LinkId, Network, NodeId, Stream};
 use ontick_tsn::schedule::Schedule as Gates;
 use ontick_tsn::validate::Schedule;
+use ontick_units::exact;
 
 use super::clock::Servo;
 use super::link::{Arriving, Link, Shared};
@@ -28,6 +29,9 @@ pub(super) const BASE_NS: u64 = 10_000_000_000;
 const ANNOUNCEMENTS_NS: u64 = 100_000;
 /// The longest simulation, in ns: 100 days.
 const LONGEST_NS: u64 = 100 * 86_400 * 1_000_000_000;
+/// Messages of one stream at most: each has a number of 32 bits.
+const MOST_MESSAGES: u64 = u32::MAX as u64 / 4;
+const MINUTE_NS: u64 = 60_000_000_000;
 /// Ports of a switch at most.
 const MOST_PORTS: usize = 256;
 
@@ -66,10 +70,17 @@ pub(super) fn check(network: &Network, options: &Options) -> Result<(), Simulati
     if network.overhead == ontick_tsn::network::Overhead::PayloadOnly {
         return Err(SimulationError::PayloadOnly);
     }
-    let shortest = network.streams.iter().map(|stream| stream.period_ns).min().unwrap_or(u64::MAX);
-    // A message has a number of 32 bits.
-    if options.duration_ns > LONGEST_NS || options.duration_ns / shortest > u64::from(u32::MAX / 4) {
-        return Err(SimulationError::TooLong(ontick_units::exact(options.duration_ns)));
+    if options.duration_ns > LONGEST_NS {
+        return Err(SimulationError::TooLong(exact(options.duration_ns)));
+    }
+    let most = |stream: &&Stream| options.duration_ns / stream.period_ns > MOST_MESSAGES;
+    if let Some(stream) = network.streams.iter().filter(most).min_by_key(|stream| stream.period_ns) {
+        return Err(SimulationError::TooManyMessages {
+            stream: stream.name.clone(),
+            period: exact(stream.period_ns),
+            duration: exact(options.duration_ns),
+            longest: exact(MOST_MESSAGES * stream.period_ns / MINUTE_NS * MINUTE_NS),
+        });
     }
     for (node, of) in network.nodes.iter().enumerate() {
         let ports = network.links.iter().filter(|link| link.from == node).count();
