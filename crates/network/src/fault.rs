@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ontick_tsn::network::{LinkId, Network, NodeId};
-use ontick_units::parse_time;
+use ontick_units::{exact, parse_time};
 
 /// A fault as it is asked for. Times count from the first period of all streams.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,21 @@ pub enum FaultError {
         "\"{0}\" is no fault: write link-down=A-B@10ms..20ms, babble=TALKER, clock-drift=NODE:50ppm or clock-step=NODE:1ms, each with the time that it begins (@10ms) if that is not the start"
     )]
     Form(String),
+    /// It begins when no message is sent any more.
+    #[error(
+        "fault {fault}: it begins at {begins}, and messages are sent for {ends}: let it begin earlier, or send for longer"
+    )]
+    Behind {
+        /// As it was asked for.
+        fault: String,
+        /// Its time.
+        begins: String,
+        /// The end.
+        ends: String,
+    },
+    /// A clock is set to the time that it has.
+    #[error("fault {0}: a step of zero changes no clock: write by how much the clock is set, such as 1ms")]
+    NoStep(String),
     /// No such node.
     #[error("fault {0}: there is no node \"{1}\"")]
     Node(String, String),
@@ -88,6 +103,9 @@ impl FromStr for Fault {
                 let (node, step) = of_node()?;
                 let (sign, step) = step.strip_prefix('-').map_or((1, step), |step| (-1, step));
                 let ns = time(step)?;
+                if ns == 0 {
+                    return Err(FaultError::NoStep(text.into()));
+                }
                 if ns > 1_000_000_000 {
                     return Err(wrong());
                 }
@@ -114,6 +132,14 @@ pub(crate) enum Resolved {
 }
 
 impl Fault {
+    /// Whether it happens at all while messages are sent for so long.
+    pub(crate) fn happens_within(&self, duration_ns: u64) -> Result<(), FaultError> {
+        if self.from_ns < duration_ns {
+            return Ok(());
+        }
+        Err(FaultError::Behind { fault: self.text.clone(), begins: exact(self.from_ns), ends: exact(duration_ns) })
+    }
+
     /// Whom it befalls.
     pub(crate) fn resolve(&self, network: &Network) -> Result<Resolved, FaultError> {
         let find = |name: &str| network.nodes.iter().position(|node| node.name == name);
@@ -172,6 +198,7 @@ mod tests {
             "clock-drift=:5ppm",
             "clock-drift=s1:1e9ppm",
             "clock-step=s1:2s",
+            "clock-step=s1:0ms",
             "clock-step=s1:1ms@1ms..2ms",
             "link-down=a-b@20ms..10ms",
             "flood=a",
@@ -179,6 +206,21 @@ mod tests {
         for text in wrong {
             assert_eq!(kind(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_fault_happens_or_is_refused() {
+        let within = |text: &str, duration_ns| text.parse::<Fault>().unwrap().happens_within(duration_ns);
+        assert_eq!(within("clock-step=s1:1ms@10ms", 10_000_001), Ok(()));
+        for text in ["clock-step=s1:1ms@10ms", "babble=a@10ms", "link-down=a-b@10ms..20ms"] {
+            let said = within(text, 10_000_000).unwrap_err().to_string();
+            assert!(
+                said.starts_with(&format!("fault {text}: it begins at 10ms, and messages are sent for 10ms")),
+                "{said}"
+            );
+        }
+        let none = "clock-step=s1:-0us".parse::<Fault>().unwrap_err().to_string();
+        assert!(none.contains("a step of zero changes no clock"), "{none}");
     }
 
     #[test]

@@ -46,7 +46,10 @@ pub fn simulate(
 ) -> Result<Outcome, SimulationError> {
     setup::check(network, options)?;
     let models = models(network, schedule, user_form(BASE_NS))?;
-    let faults = options.faults.iter().map(|fault| Ok((fault, fault.resolve(network)?)));
+    let faults = options.faults.iter().map(|fault| {
+        fault.happens_within(options.duration_ns)?;
+        Ok((fault, fault.resolve(network)?))
+    });
     let faults = faults.collect::<Result<Vec<_>, SimulationError>>()?;
     let counters: Vec<Counters> =
         (0..network.nodes.len()).map(|node| Counters::new(out_of(network, node).len())).collect();
