@@ -104,7 +104,12 @@ fn what_cannot_be_proven_is_said_in_a_sentence() {
         (&["--duration", "0s"], "for some time"),
         (&["--target", "hardware"], "runs the code of the user data plane"),
         (&["nowhere.json"], "nowhere.json"),
-        (&["--forwarding", "100us"], "there is no plan for the user data plane"),
+        (&["--forwarding", "100us"], "so there is nothing to run: stream setpoint takes "),
+        (&["--fault", "clock-step=s1:0ms"], "a step of zero changes no clock"),
+        (
+            &["--duration", "300ms", "--fault", "clock-step=s1:1ms@10s"],
+            "it begins at 10s, and messages are sent for 300ms",
+        ),
     ] {
         let refused = prove(&folder, more);
         assert_eq!(refused.status.code(), Some(2), "{more:?}: {}", stdout(&refused));

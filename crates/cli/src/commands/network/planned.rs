@@ -102,9 +102,11 @@ impl PlannedFlags {
         let (plane, target) = (plane(timing), timing.target.name);
         let table = match planned {
             Outcome::Planned(table) => table,
-            Outcome::Impossible(_) => {
+            Outcome::Impossible(certificates) => {
+                let because: Vec<String> = certificates.iter().map(|one| one.in_words(network)).collect();
                 return Err(Failure::new(format!(
-                    "there is no plan for {plane}, so there is nothing to run: `ontick network plan --target {target}` says why"
+                    "there is no plan for {plane}, so there is nothing to run: {}",
+                    because.join("; ")
                 )));
             }
             Outcome::NotFound(_) => {
