@@ -14,11 +14,12 @@ use ontick_switch::verify::proof;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
 use ontick_tsn::network::{Kind, Network};
 use ontick_tsn::validate::Schedule;
-use ontick_units::show;
+use ontick_units::{count, show};
 
 use super::{Prove, drawn};
 use crate::commands::network::timing_flags::Timing;
 use crate::commands::network::{planned, proven};
+use crate::commands::switch::judging::Allowed;
 use crate::failure::Failure;
 use crate::{privileges, stop, terminal};
 
@@ -133,19 +134,19 @@ impl Prove {
         run.series = vec![Series { settings, ..messages }];
         let proof = proof_of(network, schedule, outcome);
         run.requirements = proven::judged(&proof, "every stream is sent");
-        run.requirements.extend([self.windows(&proof), accounted(&proof, outcome)]);
+        run.requirements.extend([windows(&self.allow_outside, &proof), accounted(&proof, outcome)]);
         run.network = Some(proof);
     }
+}
 
-    /// Whether the planned windows, and by that the planned order, hold.
-    fn windows(&self, proof: &NetworkProof) -> Judged {
-        let (outside, received) = (proof.sum(|of| of.outside_window), proof.sum(|of| of.received));
-        proven::requirement(
-            &format!("messages within their windows, but for {}", self.allow_outside.text()),
-            format!("{outside} of {received} came outside"),
-            self.allow_outside.allows(outside, received),
-        )
-    }
+/// Whether the planned windows, and by that the planned order, hold.
+fn windows(allowed: &Allowed, proof: &NetworkProof) -> Judged {
+    let (outside, received) = (proof.sum(|of| of.outside_window), proof.sum(|of| of.received));
+    proven::requirement(
+        &format!("messages within their windows, but for {}", allowed.text()),
+        format!("{} of {} came outside", count(outside), count(received)),
+        allowed.allows(outside, received),
+    )
 }
 
 /// Whether the plan has room for what the emulation needs.
@@ -190,24 +191,24 @@ fn traced(Planned { network, table, schedule }: Planned) -> namespaces::Planned 
 
 /// Whether what is lost is counted where it was lost. A frame that is lost before its way forks is missing at several.
 fn accounted(proof: &NetworkProof, outcome: &Outcome) -> Judged {
-    let (missing, counted) = (outcome.missing(), outcome.counted());
+    let (missing, dropped) = (outcome.missing(), outcome.counted());
     let listeners = |of: &ProvenStream| proof.streams.iter().filter(|other| other.name == of.name).count();
     let most = proof.streams.iter().map(listeners).max().unwrap_or(1) as u64;
     proven::requirement(
         "every lost frame is counted",
-        format!("{missing} did not come, and {counted} were dropped and counted"),
-        missing <= counted.saturating_mul(most),
+        format!("{} did not come, and {} were dropped and counted", count(missing), count(dropped)),
+        missing <= dropped.saturating_mul(most),
     )
 }
 
 fn proof_of(network: &Network, schedule: &Schedule, outcome: &Outcome) -> NetworkProof {
-    let count = |kind| network.nodes.iter().filter(|node| node.kind == kind).count() as u64;
+    let nodes = |kind| network.nodes.iter().filter(|node| node.kind == kind).count() as u64;
     let most_ns = outcome.emulation.most_ns();
     let streams = outcome.delivered.iter().zip(&outcome.switches);
     NetworkProof {
         world: "namespaces".into(),
-        switches: count(Kind::Switch),
-        stations: count(Kind::Station),
+        switches: nodes(Kind::Switch),
+        stations: nodes(Kind::Station),
         about: outcome.about.clone(),
         duration_ns: outcome.sent_ns,
         sync_error_ns: network.sync_error_ns,
@@ -232,4 +233,18 @@ fn drawn_ns(network: &Network, schedule: &Schedule) -> u64 {
     let cycle_ns = drawn::cycle_ns(network, schedule);
     let fits = schedule.windows.iter().all(|window| cycle_ns % window.cycle_ns.max(1) == 0);
     if fits { cycle_ns } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::switch::judging;
+
+    #[test]
+    fn messages_are_counted_as_in_the_other_requirements() {
+        let of = ProvenStream { received: 4_490, outside_window: 1_453, ..ProvenStream::default() };
+        let proof = NetworkProof { streams: vec![of], ..NetworkProof::default() };
+        let judged = windows(&judging::share("10/1e6").unwrap(), &proof);
+        assert_eq!((judged.observed.as_str(), judged.met), ("1 453 of 4 490 came outside", false));
+    }
 }
