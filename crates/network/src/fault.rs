@@ -60,7 +60,7 @@ pub enum FaultError {
     #[error("fault {0}: there is no node \"{1}\"")]
     Node(String, String),
     /// No such cable.
-    #[error("fault {0}: there is no cable between two nodes of these names")]
+    #[error("fault {0}: there is no such cable between two nodes of these names")]
     Cable(String),
     /// The node sends no stream.
     #[error("fault {0}: {1} talks in no stream")]
@@ -121,6 +121,25 @@ impl FromStr for Fault {
     }
 }
 
+/// Which of the cables between two nodes is meant, from 1: `s1-s2` is the first, `s1-s2#2` the second.
+fn cable(names: &str) -> (&str, usize) {
+    // No name has a # of its own.
+    let nth = names.rsplit_once('#').and_then(|(names, nth)| Some((names, nth.parse().ok()?)));
+    nth.unwrap_or((names, 1))
+}
+
+/// The links from one node to another, in the order of the file.
+fn cables(network: &Network, names: &str) -> Vec<LinkId> {
+    let find = |name: &str| network.nodes.iter().position(|node| node.name == name);
+    // Names may have hyphens of their own: whichever two fit.
+    let splits = names.match_indices('-').map(|(at, _)| (&names[..at], &names[at + 1..]));
+    let ends = splits.filter_map(|(a, b)| Some((find(a)?, find(b)?)));
+    let between = |(a, b): (NodeId, NodeId)| -> Vec<LinkId> {
+        (0..network.links.len()).filter(|link| (network.links[*link].from, network.links[*link].to) == (a, b)).collect()
+    };
+    ends.map(between).find(|links| !links.is_empty()).unwrap_or_default()
+}
+
 /// A fault of this network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resolved {
@@ -140,20 +159,29 @@ impl Fault {
         Err(FaultError::Behind { fault: self.text.clone(), begins: exact(self.from_ns), ends: exact(duration_ns) })
     }
 
+    /// Which cable it cuts, where there are others between the same two nodes.
+    pub fn spares(&self, network: &Network) -> Option<String> {
+        let Kind::LinkDown(written) = &self.kind else { return None };
+        let (names, nth) = cable(written);
+        let all = cables(network, names).len();
+        (all > 1).then(|| {
+            format!(
+                "fault {}: of {all} cables between these two nodes number {nth} is cut, and the others carry frames; \
+                 {names}#{all} is the last of them",
+                self.text
+            )
+        })
+    }
+
     /// Whom it befalls.
     pub(crate) fn resolve(&self, network: &Network) -> Result<Resolved, FaultError> {
         let find = |name: &str| network.nodes.iter().position(|node| node.name == name);
         let node = |name: &String| find(name).ok_or_else(|| FaultError::Node(self.text.clone(), name.clone()));
         Ok(match &self.kind {
-            // Names may have hyphens of their own: whichever two fit.
             Kind::LinkDown(names) => {
-                let splits = names.match_indices('-').map(|(at, _)| (&names[..at], &names[at + 1..]));
-                let ends = splits.filter_map(|(a, b)| Some((find(a)?, find(b)?)));
-                let link = |(a, b): (NodeId, NodeId)| {
-                    let link = network.links.iter().position(|link| (link.from, link.to) == (a, b))?;
-                    Some([link, network.reverse(link)?])
-                };
-                let found = ends.filter_map(link).next();
+                let (names, nth) = cable(names);
+                let link = nth.checked_sub(1).and_then(|place| cables(network, names).get(place).copied());
+                let found = link.and_then(|link| Some([link, network.reverse(link)?]));
                 Resolved::LinkDown(found.ok_or_else(|| FaultError::Cable(self.text.clone()))?)
             }
             Kind::Babble(name) => {
@@ -209,6 +237,26 @@ mod tests {
     }
 
     #[test]
+    fn of_several_cables_one_is_cut_and_which_is_said() {
+        let mut network = samples::ring(4, 1);
+        let [there, back] = [0, 1].map(|link| network.links[link].clone());
+        network.links.extend([there, back]);
+        let last = network.links.len() - 2;
+        let fault = |text: &str| text.parse::<Fault>().unwrap();
+        let resolve = |text: &str| fault(text).resolve(&network);
+        assert_eq!(resolve("link-down=s0-s1"), Ok(Resolved::LinkDown([0, 1])));
+        assert_eq!(resolve("link-down=s0-s1#1@1ms"), Ok(Resolved::LinkDown([0, 1])));
+        assert_eq!(resolve("link-down=s1-s0#2"), Ok(Resolved::LinkDown([last + 1, last])));
+        assert!(resolve("link-down=s0-s1#3").is_err() && resolve("link-down=s0-s1#0").is_err());
+        let said = fault("link-down=s0-s1").spares(&network).unwrap();
+        assert!(
+            said.contains("of 2 cables between these two nodes number 1 is cut") && said.contains("s0-s1#2"),
+            "{said}"
+        );
+        assert_eq!(fault("link-down=s1-s2").spares(&network), None);
+    }
+
+    #[test]
     fn a_fault_happens_or_is_refused() {
         let within = |text: &str, duration_ns| text.parse::<Fault>().unwrap().happens_within(duration_ns);
         assert_eq!(within("clock-step=s1:1ms@10ms", 10_000_001), Ok(()));
@@ -230,7 +278,7 @@ mod tests {
         let resolve = |text: &str| text.parse::<Fault>().unwrap().resolve(&network).map_err(|error| error.to_string());
         assert_eq!(resolve("link-down=s-0-s1"), Ok(Resolved::LinkDown([0, 1])));
         assert_eq!(resolve("link-down=s1-s-0"), Ok(Resolved::LinkDown([1, 0])));
-        assert!(resolve("link-down=s1-h0").unwrap_err().contains("there is no cable"));
+        assert!(resolve("link-down=s1-h0").unwrap_err().contains("there is no such cable"));
         assert_eq!(resolve("babble=h0"), Ok(Resolved::Babble(3)));
         assert!(resolve("babble=h1").unwrap_err().contains("h1 talks in no stream"));
         assert!(resolve("clock-step=s9:1us").unwrap_err().contains("there is no node \"s9\""));

@@ -99,7 +99,7 @@ fn what_cannot_be_proven_is_said_in_a_sentence() {
     for (more, words) in [
         (&["--fault", "flood=camera"][..], "is no fault: write link-down="),
         (&["--fault", "babble=drive"], "drive talks in no stream"),
-        (&["--fault", "link-down=camera-drive"], "no cable between"),
+        (&["--fault", "link-down=camera-drive"], "no such cable between"),
         (&["--load", "200%"], "from 0% to 95%"),
         (&["--duration", "0s"], "for some time"),
         (&["--target", "hardware"], "runs the code of the user data plane"),

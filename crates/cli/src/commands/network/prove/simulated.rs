@@ -58,6 +58,7 @@ impl Prove {
         }
         let mut run = document::run(&network, &schedule, &options, &outcome);
         run.notes.extend(note);
+        run.notes.extend(self.fault.iter().filter_map(|fault| fault.spares(&network)));
         Ok(run)
     }
 }
