@@ -264,6 +264,22 @@ fn nonsense_is_reported() {
     assert!(stderr(&wrong).contains("there is no node \"camra\"; did you mean `camera`?"), "{}", stderr(&wrong));
 }
 
+/// A switch knows streams by their address: of two that part and have the same, the plan says so before files are wanted.
+#[test]
+fn a_plan_says_that_a_switch_cannot_tell_its_streams_apart() {
+    let text = "switch = [{ name = \"s1\" }]\nstation = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\n\
+                link = [{ between = [\"a\", \"s1\"] }, { between = [\"s1\", \"b\"] }, { between = [\"s1\", \"c\"] }]\n\
+                stream = [{ name = \"x\", from = \"a\", to = \"b\", size = 64, period = \"1ms\", address = \"03:00:00:00:00:01\" },\n\
+                { name = \"y\", from = \"a\", to = \"c\", size = 64, period = \"1ms\", address = \"03:00:00:00:00:01\" }]\n";
+    let (folder, _) = network();
+    let planned = plan(&folder, text, &[]);
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    let said = stderr(&planned);
+    assert!(said.contains("no switch can carry out this plan: streams x and y have the address"), "{said}");
+    let apart = plan(&folder, &text.replacen("00:01", "00:02", 1), &[]);
+    assert_eq!((apart.status.code(), stderr(&apart).as_str()), (Some(0), ""));
+}
+
 /// What is planned for gates that are exactly on time is no plan for a data plane that is not.
 #[test]
 fn a_plan_holds_on_the_data_plane_that_it_was_made_for() {

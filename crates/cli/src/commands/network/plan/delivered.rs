@@ -11,7 +11,7 @@ use ontick_tsn::config;
 use ontick_tsn::model::Base;
 use ontick_tsn::network::Network;
 use ontick_tsn::planning::nodes::{self, Form};
-use ontick_tsn::planning::{Document, Timetable, tsnkit};
+use ontick_tsn::planning::{Document, Timetable, forwarding, tsnkit};
 use ontick_tsn::target::Target;
 use ontick_tsn::validate::Schedule;
 
@@ -78,7 +78,10 @@ impl Delivery {
         let mut notes = Vec::new();
         let switches = match &self.nodes {
             Some(_) => Some(nodes::switches(network, schedule, self.form(schedule, target)?).map_err(Failure::new)?),
-            None => None,
+            None => {
+                notes.extend(not_forwarded(network, schedule, target));
+                None
+            }
         };
         if let Some(file) = &self.out {
             store::write_whole(file, Document::new(network, table, schedule).write()?.as_bytes())?;
@@ -132,6 +135,13 @@ impl Delivery {
         let guard_bands = self.guard_bands || !target.length_aware;
         Ok(Form { base, guard_bands, most_entries, shortest_ns: target.shortest_ns, plane: target.plane })
     }
+}
+
+/// Why no switch could forward the streams as they are planned. Addresses that are assigned are fit for all.
+fn not_forwarded(network: &Network, schedule: &Schedule, target: &Target) -> Option<String> {
+    network.streams.iter().find(|stream| stream.address.is_some())?;
+    let error = forwarding::forwarding(network, schedule, target.plane).err()?;
+    Some(format!("no switch can carry out this plan: {error}"))
 }
 
 /// A plan that was written before.
