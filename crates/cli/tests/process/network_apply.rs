@@ -142,7 +142,11 @@ fn both_switches_are_set_up_with_one_base_time_carry_frames_and_are_taken_away()
 
     let applied = cell.apply(&[]);
     assert!(applied.status.success(), "{}", stderr(&applied));
-    assert!(stdout(&applied).starts_with("Switches s1, s2 work by turns in process "), "{}", stdout(&applied));
+    let (text, begins) = (stdout(&applied), "Switches s1, s2 work by turns in process ");
+    let pid =
+        text.strip_prefix(begins).and_then(|text| text.split_whitespace().next()).unwrap_or_else(|| panic!("{text}"));
+    let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+    assert!(line.starts_with("ontick\0switch\0run\0--plane\0"), "{line}");
     assert_ne!(cell.settings(), before, "offloads are off meanwhile");
     let status = cell.status();
     assert_eq!(cell.states(), ["as-planned", "as-planned"], "{status}");

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,7 +32,8 @@ pub fn start(
 ) -> Result<Vec<Report>, Failure> {
     let failed = |e: std::io::Error| Failure::new(format!("ontick cannot start itself in the background: {e}"));
     let mut command = Command::new("/proc/self/exe");
-    command.args(["switch", "run", "--plane", "user", "--background"]).args(rest.words());
+    // Lists of processes, and whoever is refused its CPU, show it by this name.
+    command.arg0("ontick").args(["switch", "run", "--plane", "user", "--background"]).args(rest.words());
     command.args(state.words()).args(calibration.words()).args(files);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
