@@ -303,6 +303,35 @@ fn a_plan_holds_on_the_data_plane_that_it_was_made_for() {
     assert_eq!(validate(&folder, &["--target", "user", "--spread", "3us"]).status.code(), Some(1));
 }
 
+/// What ports of a kind cannot carry is known with the plan, and a plan that is written holds there.
+#[test]
+fn a_plan_for_ports_of_a_kind_holds_on_them_or_is_not_written() {
+    let text = "switch = [{ name = \"s1\" }]\nstation = [{ name = \"a\" }, { name = \"b\" }, { name = \"c\" }]\n\
+                link = [{ between = [\"a\", \"s1\"] }, { between = [\"c\", \"s1\"] }, { between = [\"s1\", \"b\"] }]\n\
+                stream = [{ name = \"x\", from = \"a\", to = \"b\", size = 64, period = \"1ms\" },\n\
+                { name = \"y\", from = \"c\", to = \"b\", size = 100, period = \"1ms\" }]\n\
+                network = { processing = \"1us\" }\n";
+    for target in ["any", "user", "kernel", "hardware", "i210", "list-256"] {
+        let (folder, _) = network();
+        let planned = plan(&folder, text, &["--target", target, "--out", "plan.json", "--nodes", "nodes"]);
+        assert_eq!(planned.status.code(), Some(0), "{target}: {}", stderr(&planned));
+        let held = validate(&folder, &["--target", target]);
+        assert_eq!(held.status.code(), Some(0), "{target}: {}", stdout(&held));
+    }
+    let (folder, _) = network();
+    for (words, why) in [
+        (["--target", "i225"], "link s1>b: the gate of queue 0 opens more than once in a cycle"),
+        (["--max-entries", "3"], "entries"),
+    ] {
+        let more = [&words[..], &["--out", "plan.json", "--nodes", "nodes"]].concat();
+        let planned = plan(&folder, text, &more);
+        assert_eq!(planned.status.code(), Some(1), "{}", stdout(&planned));
+        assert!(stderr(&planned).contains(why), "{}", stderr(&planned));
+        assert!(stderr(&planned).ends_with("no file was written\n"), "{}", stderr(&planned));
+        assert!(!folder.path().join("plan.json").exists() && !folder.path().join("nodes").exists());
+    }
+}
+
 #[test]
 fn a_margin_that_makes_a_plan_impossible_is_said_with_what_helps() {
     let (folder, text) = network();
