@@ -1,6 +1,6 @@
 //! What a plan asks of ports that they cannot do.
 
-use super::{MOST_MESSAGES, Schedule, Target, ValidationInput, validate_gates};
+use super::{Fault, MOST_MESSAGES, Schedule, Target, ValidationInput, validate_gates};
 use crate::network::Network;
 
 /// What a plan's gates have that the target's ports cannot do, in words; nothing where they can.
@@ -8,13 +8,17 @@ pub fn beyond_target(network: &Network, schedule: &Schedule, target: &Target) ->
     let guard_bands = !target.length_aware;
     let input = ValidationInput { network, schedule, target, guard_bands, most_messages: MOST_MESSAGES };
     let verdict = validate_gates(&input);
-    let first = verdict.faults.first()?.in_words(network);
+    let fault = verdict.faults.first()?;
+    let first = match fault {
+        Fault::Entries(..) => format!("{}, and there may be {}", fault.in_words(network), target.most_entries),
+        _ => fault.in_words(network),
+    };
     let more = match verdict.counts.values().sum::<u64>() - 1 {
         0 => String::new(),
         more => format!(" (and {} more)", ontick_units::count(more)),
     };
     Some(format!(
-        "ports of kind {} cannot carry this plan: {first}{more}; prefer few entries, or try periods that divide each other, or fewer streams",
+        "the target \"{}\" cannot carry this plan: {first}{more}; prefer few entries, or try periods that divide each other, or fewer streams",
         target.name
     ))
 }
@@ -95,11 +99,11 @@ period = "1ms"
         let target = named("i210").unwrap();
         let (network, mut schedule) = planned(target.timing());
         let beyond = beyond_target(&network, &schedule, target).unwrap();
-        assert!(beyond.contains("kind i210") && beyond.contains("an entry lasts"), "{beyond}");
+        assert!(beyond.contains("target \"i210\"") && beyond.contains("an entry lasts"), "{beyond}");
         close_short_gaps(&mut schedule, target.shortest_ns);
         assert_eq!(beyond_target(&network, &schedule, target), None);
         let few = Target { most_entries: 2, ..*target };
         let beyond = beyond_target(&network, &schedule, &few).unwrap();
-        assert!(beyond.contains("entries"), "{beyond}");
+        assert!(beyond.contains("entries, and there may be 2"), "{beyond}");
     }
 }
