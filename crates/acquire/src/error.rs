@@ -21,7 +21,7 @@ pub enum Error {
     #[error(transparent)]
     Line(#[from] ontick_gpio::Error),
     /// Samples overwrite no file.
-    #[error("{} exists already: remove it, or name another file", path.display())]
+    #[error("{} exists already: name another file", path.display())]
     FileExists {
         /// The file.
         path: PathBuf,

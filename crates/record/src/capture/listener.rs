@@ -61,7 +61,7 @@ pub(super) trait Listener {
     fn begin(&mut self, header: Header) -> Result<Vec<usize>, CaptureError>;
     /// From this tick on these are the levels; ticks ascend. The first are those with which the capture begins.
     fn levels(&mut self, tick: u64, levels: Levels);
-    /// The times of the file turned out to have steps of so many femtoseconds; told before the end, if at all.
+    /// The times of the file turned out to have steps of so many femtoseconds; said before the end, if at all.
     fn steps(&mut self, _step_fs: u128) {}
     /// The capture ends at this tick.
     fn end(&mut self, tick: u64);

@@ -29,7 +29,7 @@ pub(super) fn pulses(run: &Run, style: &Style) -> String {
 /// Shortest, average and longest, the error's percentiles, and what was missed.
 fn table(run: &Run, style: &Style) -> String {
     let times = Times::of(all_widths(run.series.iter()));
-    // A blank stands before the longest.
+    // A blank precedes the longest.
     let longest = all_widths(run.series.iter()).filter_map(|width| width.max_ns).max();
     let width = WIDTH.max(1 + times.show(longest).chars().count());
     let missed = MISSED.max(1 + count(run.series.iter().map(|s| s.missed).max().unwrap_or(0)).len());
