@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ontick_record::{Histogram, Run, Series};
 
-use crate::plot::has_buckets;
+use crate::buckets::has_buckets;
 use crate::printable::printable;
 use crate::rows::per_microsecond;
 

@@ -8,6 +8,7 @@ pub mod advice;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 mod bins;
+mod buckets;
 mod causes;
 mod colour;
 pub mod compare;

@@ -3,8 +3,8 @@
 use ontick_record::{Run, Series};
 use ontick_units::show;
 
+use crate::buckets::has_buckets;
 use crate::number::counted;
-use crate::plot::has_buckets;
 use crate::printable::printable;
 
 /// Notes of the run, what the system refused, and what makes figures incomplete.

@@ -5,6 +5,7 @@ use ontick_record::{Run, Series};
 use super::{
     NO_LINKS, NO_PULSES, NO_REQUESTS, NO_WAITS, Plot, cpus, forest, outliers, persistence, received, tail, waveform,
 };
+use crate::buckets::{has_buckets, no_buckets};
 
 /// Why there is nothing to draw, in words; nothing if there is.
 ///
@@ -37,19 +38,6 @@ pub fn lacking(run: &Run, plot: Plot) -> Option<&'static str> {
         Plot::Dips => (!crate::dips::of(run).is_empty(), "no dips were searched in this run"),
     };
     (!there).then_some(words)
-}
-
-/// Whether it is known of samples how late they were, which a summary does not tell.
-pub(crate) fn has_buckets(series: &Series) -> bool {
-    series.latency.count() > series.latency.overflow
-}
-
-/// Why a run without any has nothing to draw.
-pub(crate) fn no_buckets(run: &Run) -> &'static str {
-    match run.series.iter().any(|series| series.latency.count() > 0) {
-        true => "it holds a summary, which does not tell how late each sample was",
-        false => "it has no samples",
-    }
 }
 
 #[cfg(test)]

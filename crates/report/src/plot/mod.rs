@@ -37,6 +37,7 @@ use std::str::FromStr;
 use ontick_record::{Measurement, Run, Series, Switching};
 
 use crate::bins::Decades;
+use crate::buckets::has_buckets;
 use crate::compare::{Named, short_names};
 use crate::headline;
 use frame::{Frame, Paper};
@@ -46,7 +47,6 @@ pub use datapath::data_path;
 pub use gantt::{Bar, Gantt, Row, gantt};
 pub use growth::{Growth, Panel, growth};
 pub use lacking::lacking;
-pub(crate) use lacking::{has_buckets, no_buckets};
 pub(crate) use links::picture as links_picture;
 pub use map::{Cable, Map, MapNode, map};
 pub(crate) use palette::{Curve, Ink, ON_DARK, ON_LIGHT, common_quantity, of_run, of_runs};

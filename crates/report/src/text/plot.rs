@@ -6,7 +6,7 @@ use ontick_units::show;
 use super::Style;
 use super::lines::shortened;
 use crate::bins::{Decades, log_bins};
-use crate::plot::{has_buckets, no_buckets};
+use crate::buckets::{has_buckets, no_buckets};
 use crate::printable::printable;
 
 pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
