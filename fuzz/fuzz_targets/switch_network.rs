@@ -44,7 +44,13 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     if schedule.windows.len() > 10_000 {
         return;
     }
-    let input = ValidationInput { network: &network, schedule: &schedule, target: &TARGETS[0], guard_bands: false, most_messages: 20_000 };
+    let input = ValidationInput {
+        network: &network,
+        schedule: &schedule,
+        target: &TARGETS[0],
+        guard_bands: false,
+        most_messages: 20_000,
+    };
     let verdict = validate(&input);
     let faults: Vec<String> = verdict.faults.iter().map(|fault| fault.in_words(&network)).collect();
     assert!(verdict.holds(), "{faults:?}");

@@ -15,7 +15,13 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         return;
     }
     let check = |schedule: &Schedule| {
-        let input = ValidationInput { network: &network, schedule, target: &TARGETS[1], guard_bands: false, most_messages: 5_000 };
+        let input = ValidationInput {
+            network: &network,
+            schedule,
+            target: &TARGETS[1],
+            guard_bands: false,
+            most_messages: 5_000,
+        };
         let verdict = validate(&input);
         verdict.faults.iter().for_each(|fault| drop(fault.in_words(&network)));
     };

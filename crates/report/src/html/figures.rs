@@ -1,9 +1,10 @@
 //! The plots of a page, each drawn for a wide and for a narrow window.
 
 use super::table::swatch;
+use crate::buckets::has_buckets;
 use crate::markup::Markup;
 use crate::plot::panels::{self, Panel};
-use crate::plot::{Curve, Plot, cpus_inline, has_buckets, persistence_inline, received_inline, waveforms_inline};
+use crate::plot::{Curve, Plot, cpus_inline, persistence_inline, received_inline, waveforms_inline};
 use ontick_record::Run;
 
 pub(super) fn all(body: &mut Markup, curves: &[Curve], in_blocks: bool) {
