@@ -2,8 +2,8 @@
 
 use crate::validate::{Schedule, Window};
 
-/// Has each window last until the next where the gap is too short for an entry of its own. No frame of others would fit
-/// into such a gap, and none of the window's queue is waited for in it.
+/// Has each window last until the next where the gap is too short for an entry of its own: no other gate is opened for it,
+/// and what may leave in it is of the window's queue.
 pub fn close_short_gaps(schedule: &mut Schedule, shortest_ns: u64) {
     for windows in schedule.windows.chunk_by_mut(|a, b| a.link == b.link) {
         for n in 0..windows.len() {

@@ -7,9 +7,9 @@ use clap::Args;
 use ontick_network::endpoint::Planned;
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
-use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
+use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, close_short_gaps, gate_control_list, plan};
 use ontick_tsn::target::Target;
-use ontick_tsn::validate::Schedule;
+use ontick_tsn::validate::{Schedule, beyond_target};
 
 use super::network_flags::NetworkFlags;
 use super::timing_flags::{Timing, TimingFlags};
@@ -116,8 +116,12 @@ impl PlannedFlags {
                 )));
             }
         };
-        let schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
-        Ok((table, schedule))
+        let mut schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
+        close_short_gaps(&mut schedule, timing.target.shortest_ns);
+        match beyond_target(network, &schedule, timing.target) {
+            Some(beyond) => Err(Failure::new(format!("{beyond}; there is nothing to run"))),
+            None => Ok((table, schedule)),
+        }
     }
 }
 
