@@ -37,14 +37,14 @@ pub fn edges() {
 }
 
 pub fn lapped() {
-    // Two places: the third edge is where the first was.
+    // Two places: the third edge is where the first was. A writer that changes nothing files the newest, too.
     let track = Arc::<Track<2>>::default();
     let writers = [sets(&track, &[true, false, true]), sets(&track, &[true])];
     (0..3).for_each(|count| check(track.edge(count), count));
     let made: usize = writers.into_iter().map(|writer| writer.join().unwrap()).sum();
     let newest = track.newest().count();
     assert_eq!(newest as usize, made);
-    (newest.saturating_sub(2)..=newest).for_each(|count| assert!(track.edge(count).is_some(), "{count} of {newest}"));
+    (newest.saturating_sub(1)..=newest).for_each(|count| assert!(track.edge(count).is_some(), "{count} of {newest}"));
 }
 
 pub fn sleeper() {
