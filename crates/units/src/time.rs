@@ -113,8 +113,8 @@ pub fn show(ns: u64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// An exact time in the shortest form that reads back to the same value, with up to three decimals: `100us`, `1.5ms`,
-/// `12.336us`, `5s`.
+/// An exact time that reads back to the same value, in the largest unit of which it is at least one and that takes up to
+/// three decimals (`100us`, `1.5ms`, `12.336us`, `5s`), or more where the number would have five figures before them.
 ///
 /// ```
 /// use ontick_units::{exact, parse_time};
@@ -126,15 +126,18 @@ pub fn exact(ns: u64) -> String {
     if let Some((name, unit)) = whole.into_iter().find(|(_, unit)| ns > 0 && ns % unit == 0) {
         return format!("{}{name}", ns / unit);
     }
-    let fits = |unit: u64| ns % unit == 0 || ns % (unit / 1_000) == 0 && (unit..10_000 * unit).contains(&ns);
-    match [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)].into_iter().find(|(_, unit)| fits(*unit)) {
-        Some((name, unit)) if ns % unit == 0 => format!("{}{name}", ns / unit),
-        Some((name, unit)) => {
-            let decimals = format!("{:03}", ns % unit / (unit / 1_000));
-            format!("{}.{}{name}", ns / unit, decimals.trim_end_matches('0'))
-        }
-        None => format!("{ns}ns"),
-    }
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+    let reads_well = |unit: u64| ns % (unit / 1_000).max(1) == 0 && (unit..10_000 * unit).contains(&ns);
+    // Decimals are read as a float, which has all digits of times below 13 days.
+    let has_digits = |unit: u64| ns >= unit && (ns < 1 << 50 || ns % unit == 0);
+    let chosen = units.into_iter().find(|(_, unit)| reads_well(*unit));
+    let Some((name, unit)) = chosen.or_else(|| units.into_iter().find(|(_, unit)| has_digits(*unit))) else {
+        return "0s".into();
+    };
+    let width = unit.ilog10() as usize;
+    let decimals = format!("{:0width$}", ns % unit);
+    let number = format!("{}.{decimals}", ns / unit);
+    format!("{}{name}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -207,15 +210,18 @@ mod tests {
             (1_001, "1.001us"),
             (12_340, "12.34us"),
             (9_999_999, "9999.999us"),
-            (10_000_001, "10000001ns"),
+            (10_000_001, "10.000001ms"),
             (3_000_000, "3ms"),
             (1_500_000, "1.5ms"),
             (2_667_000, "2.667ms"),
             (1_234_567_000, "1234.567ms"),
-            (12_345_678_000, "12345678us"),
+            (12_345_678_000, "12.345678s"),
             (2_400_000_000, "2.4s"),
             (9_999_999_000_000, "9999.999s"),
-            (10_000_001_000_000, "10000001ms"),
+            (10_000_001_000_000, "10000.001s"),
+            (1_000_003_680, "1.00000368s"),
+            (20_001_000_000_000, "20001s"),
+            (1 << 50, "1125899906842624ns"),
             (5_000_000_000, "5s"),
             (5_400_000_000_000, "90min"),
             (61_000_000_000, "61s"),
@@ -256,6 +262,7 @@ mod tests {
         fn exact_reads_back(ns in 0u64..LONGEST_NS, short in 0u64..20_000_000) {
             prop_assert_eq!(parse_time(&exact(ns)), Ok(ns));
             prop_assert_eq!(parse_time(&exact(short)), Ok(short));
+            prop_assert_eq!(parse_time(&exact(ns % (1 << 50))), Ok(ns % (1 << 50)));
         }
 
         #[test]
