@@ -35,14 +35,15 @@ pub(crate) fn probability_down(p: f64, decimals: u32) -> String {
     format!("{:.*}", decimals as usize, (p.clamp(0.0, 1.0) * 100.0 * scale).floor() / scale)
 }
 
-/// How many times as large, in three figures: `×0.006`, `×1.25`, `×48.0`, `×1200`.
+/// How many times as large, in up to three figures: `×0.0003`, `×0.006`, `×1.25`, `×48.0`, `×1200`.
 pub(crate) fn times(ratio: f64) -> String {
     let decimals = match ratio {
         r if !r.is_finite() => return "—".into(),
         r if r >= 99.95 => 0,
         r if r >= 9.995 => 1,
         r if r >= 0.0995 => 2,
-        _ => 3,
+        r if r >= 0.00095 || r <= 0.0 => 3,
+        r => (-r.log10()).ceil() as usize,
     };
     format!("×{ratio:.decimals$}")
 }
@@ -67,6 +68,8 @@ mod tests {
     fn ratios_keep_three_figures() {
         let ratios = [0.0061, 0.25, 1.0, 12.34, 1234.0, f64::INFINITY].map(times);
         assert_eq!(ratios, ["×0.006", "×0.25", "×1.00", "×12.3", "×1234", "—"]);
+        let small = [0.000_94, 0.000_31, 0.000_049, 1e-9, 0.0].map(times);
+        assert_eq!(small, ["×0.0009", "×0.0003", "×0.00005", "×0.000000001", "×0.000"]);
     }
 
     proptest! {
