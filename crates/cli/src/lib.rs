@@ -6,6 +6,7 @@ mod commands;
 mod failure;
 mod flags;
 mod hints;
+mod itself;
 mod launch;
 mod lazily;
 mod named_files;
@@ -69,6 +70,7 @@ fn parse() -> Result<Ontick, clap::Error> {
 
 /// Does what this process's arguments ask for.
 pub fn main() -> ExitCode {
+    itself::take_name();
     let asked = match parse() {
         Ok(asked) => asked,
         Err(error) if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

@@ -5,8 +5,6 @@
 //! process group of its own, for the pipe from the first to end.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ontick_machine::journal::JournalError;
@@ -14,7 +12,7 @@ use ontick_machine::{Journal, Reverted, Root, revert};
 use ontick_undo::guardian::{self, Guardian, Word};
 
 use crate::failure::{Failure, Outcome};
-use crate::terminal;
+use crate::{itself, terminal};
 
 /// The journal is asked for so often.
 const TURN: Duration = Duration::from_millis(5);
@@ -119,8 +117,8 @@ impl Drop for TemporarySettings {
 
 /// Starts a guardian with these options more.
 pub fn start_guardian(options: &[OsString]) -> Result<Guardian, Failure> {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("ontick").args(["tune", "revert", "--when-killed"]).args(options);
+    let mut command = itself::command();
+    command.args(["tune", "revert", "--when-killed"]).args(options);
     Guardian::start(&mut command).map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))
 }
 

@@ -29,6 +29,9 @@ fn kill_together(child: &mut Running) {
     let pid = child.0.id() as i32;
     let all = [&[pid][..], &descendants(pid)].concat();
     assert!(all.len() > 1, "there is a guardian");
+    let name = |pid: &i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+    let names: Vec<String> = all.iter().map(name).collect();
+    assert!(names.iter().all(|name| name == "ontick\n"), "{names:?}");
     for signal in [Signal::STOP, Signal::KILL] {
         for pid in all.iter().filter_map(|pid| Pid::from_raw(*pid)) {
             rustix::process::kill_process(pid, signal).unwrap();

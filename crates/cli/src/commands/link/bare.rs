@@ -2,7 +2,7 @@
 //! scheduling.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ontick_gpio::Name;
@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::{ends, pulses, tune};
 use crate::failure::Failure;
+use crate::itself;
 
 /// Bits that take as long as a frame of 100 ms at 4 kb/s: `--frames` counts these.
 pub const BITS_OF_FRAME: u64 = 400;
@@ -55,7 +56,7 @@ impl Receiver {
     /// Starts it, and waits until it listens.
     fn start(input: &Name) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| Failure::new(format!("cannot start the receiving process: {error}"));
-        let mut child = Command::new("/proc/self/exe")
+        let mut child = itself::command()
             .args(["link", "recv", "--widths", "--cpu", "any", "--policy", "other", "--stock"])
             .args(["--timeout", TIMEOUT, "--input", &input.to_string()])
             .stdin(Stdio::null())

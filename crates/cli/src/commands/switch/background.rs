@@ -3,9 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use ontick_switch::apply::SwitchDir;
@@ -15,6 +14,7 @@ use super::daemon::RestFlags;
 use super::measured::CalibrationFlag;
 use super::target_flags::StateFlag;
 use crate::failure::Failure;
+use crate::itself;
 
 /// Setting up takes no longer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,9 +31,8 @@ pub fn start(
     rest: RestFlags,
 ) -> Result<Vec<Report>, Failure> {
     let failed = |e: std::io::Error| Failure::new(format!("ontick cannot start itself in the background: {e}"));
-    let mut command = Command::new("/proc/self/exe");
-    // Lists of processes, and whoever is refused its CPU, show it by this name.
-    command.arg0("ontick").args(["switch", "run", "--plane", "user", "--background"]).args(rest.words());
+    let mut command = itself::command();
+    command.args(["switch", "run", "--plane", "user", "--background"]).args(rest.words());
     command.args(state.words()).args(calibration.words()).args(files);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;

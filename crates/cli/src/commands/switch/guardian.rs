@@ -1,7 +1,7 @@
 //! A second ontick that takes switches away again: when the command that it guards is killed, or when nobody confirms in
 //! time. It is in a session of its own, so that neither Ctrl-C nor the end of an SSH connection ends it.
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use ontick_rt::clock::ClockId;
@@ -11,6 +11,7 @@ use ontick_undo::guardian::{self, Guardian, Word};
 use super::release;
 use super::target_flags::{StateFlag, lock};
 use crate::failure::{Failure, Outcome};
+use crate::itself;
 
 /// A confirmation is looked for so often.
 const TURN: Duration = Duration::from_millis(100);
@@ -24,7 +25,7 @@ pub fn start(folders: &[&SwitchDir], state: &StateFlag) -> Result<Guardian, Fail
 
 /// Starts ontick as guardian with another task.
 pub fn start_as(words: &[&str], state: &StateFlag) -> Result<Guardian, Failure> {
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = itself::command();
     command.args(words).args(state.words()).stderr(Stdio::null());
     Guardian::start(&mut command).map_err(|e| Failure::new(format!("ontick cannot start itself as guardian: {e}")))
 }
