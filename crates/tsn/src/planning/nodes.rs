@@ -241,11 +241,15 @@ fn gates(network: &Network, link: LinkId, windows: &[Window], form: Form) -> Res
     Ok(Some(Gates { base: form.base, cycle_ns: first.cycle_ns, guard: Guard::None, entries }))
 }
 
-/// How much of a gap no gate is open for, with a guard band of `guard_ns`.
+/// How much of a gap no gate is open for, with a guard band of `guard_ns`; neither that nor what is left is too short for an
+/// entry.
 fn closed_of(gap_ns: u64, guard_ns: u64, shortest_ns: u64) -> u64 {
-    let closed_ns = gap_ns.min(guard_ns);
+    if guard_ns == 0 {
+        return 0;
+    }
+    let closed_ns = gap_ns.min(guard_ns.max(shortest_ns));
     match gap_ns - closed_ns {
-        left_ns if guard_ns > 0 && left_ns < shortest_ns => gap_ns,
+        left_ns if left_ns < shortest_ns => gap_ns,
         _ => closed_ns,
     }
 }
@@ -321,6 +325,14 @@ mod tests {
                 assert!(!guard_bands || !soon || open(at) != 1, "{at}");
             }
         }
+    }
+
+    #[test]
+    fn neither_a_guard_band_nor_what_it_leaves_is_too_short_for_an_entry() {
+        let closed = |gap_ns, guard_ns| closed_of(gap_ns, guard_ns, 672);
+        assert_eq!((closed(1_000, 0), closed(5_000, 12_336), closed(20_000, 12_336)), (0, 5_000, 12_336));
+        assert_eq!((closed(13_007, 12_336), closed(13_008, 12_336)), (13_007, 12_336), "what it leaves");
+        assert_eq!((closed(5_000, 36), closed(1_343, 36), closed(1_344, 36)), (672, 1_343, 672), "the band itself");
     }
 
     #[test]

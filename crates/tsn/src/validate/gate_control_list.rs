@@ -146,8 +146,8 @@ fn limits(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &m
     }
 }
 
-/// Windows and what lies between them, of which nothing is open for the last `guard_ns`, nor where less than an entry would
-/// be left before that.
+/// Windows and what lies between them, of which nothing is open for the last `guard_ns`, or an entry where that is longer,
+/// nor where less than an entry would be left before that.
 fn entries(windows: &[Window], guard_ns: u64, shortest_ns: u64) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut at = 0;
@@ -159,7 +159,7 @@ fn entries(windows: &[Window], guard_ns: u64, shortest_ns: u64) -> Vec<Entry> {
             _ => entries.push(Entry { open, begin_ns, for_ns }),
         }
     };
-    let closes_at = |from_ns: u64, to_ns: u64, guard_ns: u64| match to_ns.saturating_sub(guard_ns) {
+    let closes_at = |from_ns: u64, to_ns: u64, guard_ns: u64| match to_ns.saturating_sub(guard_ns.max(shortest_ns)) {
         _ if guard_ns == 0 => to_ns,
         ns if ns < from_ns + shortest_ns => from_ns,
         ns => ns,
@@ -264,6 +264,10 @@ mod tests {
         assert_eq!(found(Target { longest_cycle_ns: 9_999, ..any }), ["cycle length"]);
         assert_eq!(found(Target { reopens: false, ..any }), ["reopened", "reopened"]);
         assert_eq!(found(Target { length_aware: false, ..any }), ["guard band", "guard band"]);
+        // The largest frame takes 12 336 ns, of which 36 come before the cycle's beginning: less than an entry.
+        let windows = [Window { link: 0, queue: 7, begin_ns: 12_300, end_ns: 15_000, cycle_ns: 30_000 }];
+        let lasting = entries(&windows, 12_336, 672).into_iter().map(|entry| entry.for_ns).collect::<Vec<_>>();
+        assert_eq!(lasting, [12_300, 2_700, 14_328, 672]);
     }
 
     /// Its shortest frame decides, what the data plane needs is in it, and a window around the cycle's end is one.
