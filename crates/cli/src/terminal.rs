@@ -64,9 +64,10 @@ pub fn screen(text: &str) {
     let _ = stderr().write_all(text.as_bytes());
 }
 
-/// Columns of the terminal, if there is one.
+/// Columns of the terminal, or else those that `COLUMNS` names (POSIX.1-2024, 8.3).
 pub fn width() -> Option<usize> {
-    size().map(|(columns, _)| columns)
+    let named = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+    size().map(|(columns, _)| columns).or_else(named)
 }
 
 /// Columns and rows of the terminal, if there is one.
