@@ -181,6 +181,44 @@ fn a_rate_of_ten_is_read_in_the_unit_that_is_named() {
 }
 
 #[test]
+fn streams_that_a_switch_cannot_tell_apart_do_not_hold() {
+    let (folder, _) = planned_with(&[]);
+    assert_eq!(validate(&folder, &[]).status.code(), Some(0));
+    let file = folder.path().join("network.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("[[stream]]\n", "[[stream]]\naddress = \"02:00:00:00:00:01\"\n")).unwrap();
+    let held = validate(&folder, &[]);
+    let said = stdout(&held);
+    assert!(held.status.code() == Some(1) && said.contains("cannot tell them apart"), "{said}{}", stderr(&held));
+}
+
+#[test]
+fn a_plan_that_has_a_stream_twice_is_refused() {
+    let (folder, _) = planned_with(&[]);
+    let file = folder.path().join("plan.json");
+    let mut document: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let streams = document["streams"].as_array_mut().unwrap();
+    streams.push(streams[0].clone());
+    fs::write(&file, document.to_string()).unwrap();
+    let held = validate(&folder, &[]);
+    let said = stderr(&held);
+    assert!(held.status.code() == Some(2) && said.contains("stands there twice"), "{said}");
+}
+
+#[test]
+fn without_a_terminal_lines_are_as_long_as_columns_says() {
+    let (folder, text) = network();
+    fs::write(folder.path().join("network.toml"), text).unwrap();
+    let longest = |columns: &str| {
+        let words = ["network", "plan", "network.toml"];
+        let planned = ontick(&words).current_dir(&folder).env("COLUMNS", columns).output().unwrap();
+        stdout(&planned).lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    let (usual, long) = (longest("none"), longest("110"));
+    assert!(usual <= 80 && long > 80 && long <= 110, "{usual} {long}");
+}
+
+#[test]
 fn a_pictures_rows_are_links_or_streams() {
     let drawn = |rows: &str| {
         let (folder, text) = network();

@@ -1,6 +1,6 @@
 //! A plan as a JSON document: what talkers and gates do, by names, so that it outlives the file it was made from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,7 +166,7 @@ impl Document {
             |why: String| DocumentError::Form(if text.trim().is_empty() { "the file is empty".into() } else { why });
         let document: Document = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         match document.ontick_plan {
-            VERSION => document.within_limits(),
+            VERSION => document.within_limits()?.consistent(),
             other => Err(DocumentError::Form(format!("version {other}, and this program reads {VERSION}"))),
         }
     }
@@ -194,6 +194,25 @@ impl Document {
             }
             if gates.cycle_ns == 0 {
                 return Err(DocumentError::Form(format!("the gates of link {name}: a cycle of 0 ns")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Each stream stands once, and what is said of it twice is the same.
+    fn consistent(self) -> Result<Self, DocumentError> {
+        let mut names = HashSet::new();
+        for stream in &self.streams {
+            let wrong = |what: String| Err(DocumentError::Form(format!("stream {}: {what}", stream.name)));
+            if !names.insert(&stream.name) {
+                return wrong("it stands there twice".into());
+            }
+            let last_ns = stream.hops.iter().filter_map(|hop| hop.delivered_ns).max();
+            if last_ns.is_some_and(|last_ns| last_ns != stream.latency_ns) {
+                return wrong(format!("latency_ns is {}, and its hops end with another", stream.latency_ns));
+            }
+            if stream.hops.first().is_some_and(|hop| hop.begin_ns != stream.offset_ns) {
+                return wrong(format!("offset_ns is {}, and its hops begin with another", stream.offset_ns));
             }
         }
         Ok(self)
@@ -346,6 +365,26 @@ mod tests {
     }
 
     #[test]
+    fn what_a_document_says_of_a_stream_is_one_thing() {
+        let network = samples::ring(3, 3);
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let document = Document::new(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
+        let said = |change: fn(&mut Document)| {
+            let mut document = document.clone();
+            change(&mut document);
+            Document::read(&document.write().unwrap()).unwrap_err().to_string()
+        };
+        let twice = said(|document| document.streams.push(document.streams[0].clone()));
+        assert!(twice.ends_with("stream f0: it stands there twice"), "{twice}");
+        let latency = said(|document| document.streams[1].latency_ns -= 1);
+        assert!(latency.contains("stream f1: latency_ns is "), "{latency}");
+        let offset = said(|document| document.streams[2].offset_ns += 1);
+        assert!(offset.contains("stream f2: offset_ns is "), "{offset}");
+    }
+
+    #[test]
     fn a_plan_survives_its_document() {
         let network = samples::ring(5, 60);
         let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
@@ -415,11 +454,13 @@ mod tests {
             change(&mut document, ns);
             Document::read(&document.write().unwrap()).is_ok()
         };
-        let changes: [fn(&mut Document, u64); 6] = [
+        let changes: [fn(&mut Document, u64); 5] = [
             |document, ns| document.streams[0].period_ns = ns,
-            |document, ns| document.streams[0].latency_ns = ns,
             |document, ns| document.streams[0].hops[0].arrives_ns = ns,
-            |document, ns| document.streams[0].hops[2].delivered_ns = Some(ns),
+            |document, ns| {
+                document.streams[0].latency_ns = ns;
+                document.streams[0].hops[2].delivered_ns = Some(ns);
+            },
             |document, ns| document.gates[0].cycle_ns = ns,
             |document, ns| document.gates[0].windows[0].1 = ns,
         ];

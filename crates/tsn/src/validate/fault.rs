@@ -14,6 +14,8 @@ pub enum Fault {
     Route(StreamId, NodeId),
     /// A route has a link that the stream never comes to, or comes to twice.
     StrayLink(StreamId, LinkId),
+    /// Two streams with one address leave this switch by different links.
+    OneAddress(NodeId, StreamId, StreamId),
     /// A message did not arrive.
     Missing(StreamId, NodeId, u64),
     /// A message arrived more than once.
@@ -58,6 +60,7 @@ impl Fault {
         match self {
             Fault::NotSent(_) => "not sent",
             Fault::Route(..) | Fault::StrayLink(..) => "route",
+            Fault::OneAddress(..) => "address",
             Fault::Missing(..) => "missing",
             Fault::Twice(..) => "twice",
             Fault::Late(..) => "late",
@@ -89,6 +92,12 @@ impl Fault {
             Fault::StrayLink(s, l) => {
                 format!("stream {} comes to link {} of its route never, or twice", stream(s), link(l))
             }
+            Fault::OneAddress(n, a, b) => format!(
+                "streams {} and {} have one address and part at {}, which cannot tell them apart",
+                stream(a),
+                stream(b),
+                node(n)
+            ),
             Fault::Missing(s, n, at) => {
                 format!("the message of stream {} sent at {} does not arrive at {}", stream(s), exact(*at), node(n))
             }

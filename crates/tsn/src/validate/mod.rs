@@ -3,6 +3,7 @@
 //!
 //! It shares the network model and the form of a schedule with the planner, and no algorithm.
 
+mod addresses;
 mod event;
 mod fault;
 mod gate;
@@ -52,6 +53,7 @@ pub fn validate_gates(input: &ValidationInput) -> Verdict {
 /// Everything that is wrong with a schedule, and how long messages take in it.
 pub fn validate(input: &ValidationInput) -> Verdict {
     let mut verdict = validate_gates(input);
+    addresses::check(input, &mut verdict);
     simulate::run(input, &mut verdict);
     verdict
 }

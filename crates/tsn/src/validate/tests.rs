@@ -465,6 +465,57 @@ fn a_message_that_comes_twice() {
     );
 }
 
+/// Of two streams that cross one switch and leave it by different links.
+#[test]
+fn one_address_for_two_ways() {
+    is_found(
+        |chance, network, schedule| {
+            let out = |network: &Network, stream: usize, node: usize| {
+                schedule.routes[stream].iter().copied().find(|link| network.links[*link].from == node)
+            };
+            let one = chance.within(0..network.streams.len());
+            let node = network.links[*any(chance, &schedule.routes[one][1..])?].from;
+            let parts =
+                |other: &usize| out(network, *other, node).is_some_and(|link| Some(link) != out(network, one, node));
+            let others: Vec<usize> = (0..network.streams.len()).filter(parts).collect();
+            let other = *any(chance, &others)?;
+            for stream in [one, other] {
+                network.streams[stream].address = Some([2, 0, 0, 0, 0, 1]);
+            }
+            assert!(judged(network, schedule).counts.contains_key("address"));
+            // The same VLAN is no difference, another one is.
+            network.streams[one].vlan = Some(7);
+            assert!(!judged(network, schedule).counts.contains_key("address"));
+            network.streams[other].vlan = Some(7);
+            Some(())
+        },
+        &["address"],
+    );
+}
+
+#[test]
+fn for_the_kernel_a_vlan_is_no_difference() {
+    let mut network = samples::ring(4, 8);
+    network.streams.truncate(2);
+    network.streams.iter_mut().for_each(|stream| stream.address = Some([2, 0, 0, 0, 0, 1]));
+    network.streams[1] = Stream { name: "g".into(), listeners: vec![6], vlan: Some(7), ..network.streams[0].clone() };
+    let outcome = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true);
+    let Outcome::Planned(table) = outcome else { panic!() };
+    let schedule = gate_control_list::schedule(&network, &table).unwrap();
+    let apart = |name: &str| {
+        let target = &Target { plane: named(name).unwrap().plane, ..TARGETS[0] };
+        let input = ValidationInput {
+            network: &network,
+            schedule: &schedule,
+            target,
+            guard_bands: false,
+            most_messages: 1_000,
+        };
+        !validate(&input).counts.contains_key("address")
+    };
+    assert_eq!(["user", "kernel", "i225"].map(apart), [true, false, false]);
+}
+
 #[test]
 fn a_window_of_another_cycle() {
     is_found(

@@ -20,7 +20,8 @@ use crate::terminal;
 ///
 /// The validator shares nothing with the planner, and also takes schedules of other planners. It detects messages that
 /// are lost, late (from the beginning of their period, the talker's wait included) or duplicated; windows that overlap,
-/// are empty or cross the end of the cycle; messages of two streams in one queue; and what the ports cannot do.
+/// are empty or cross the end of the cycle; messages of two streams in one queue; streams that a switch cannot tell
+/// apart; and what the ports cannot do.
 ///
 /// Exit status: 0 valid, 1 not valid, 2 validation was not possible.
 #[derive(Args)]
