@@ -37,18 +37,12 @@ pub fn picture(by_link: bool, network: &Network, table: &Timetable, schedule: &S
     let shown =
         if all > MOST_ROWS { format!("the first {MOST_ROWS} of {all} {what}") } else { format!("{all} {what}") };
     let streams = table.placed.iter().flatten().count();
-    let title = match by_link {
-        true => "When each link is taken",
-        false => "Each stream on its way, from the beginning of its period",
+    let about = format!("{streams} streams, {shown}");
+    let (title, about, along) = match by_link {
+        true => ("When each link is taken", format!("{about}, repeated every {}", exact(span_ns)), ""),
+        false => ("Each stream on its way", about, "time from the beginning of the stream's period"),
     };
-    Gantt {
-        title: title.into(),
-        about: format!("{streams} streams, {shown}, {}", exact(span_ns)),
-        span_ns,
-        legend,
-        rows: drawn,
-        ..Gantt::default()
-    }
+    Gantt { title: title.into(), about, span_ns, along: along.into(), legend, rows: drawn, ..Gantt::default() }
 }
 
 /// Each message as a bar, in all its periods.

@@ -17,6 +17,8 @@ pub struct Gantt {
     pub span_ns: u64,
     /// What the colours of bars mean: each number with its name.
     pub legend: Vec<(usize, String)>,
+    /// What lies along the rows; empty: time in the cycle.
+    pub along: String,
     /// What thin bars mean; empty: that something waits in a queue.
     pub thin: String,
     /// From above to below.
@@ -87,7 +89,8 @@ pub fn gantt(gantt: &Gantt) -> String {
     frame.top += above;
     let x = Scale::linear(0.0, gantt.span_ns.max(1) as f64, frame.left, frame.right);
     let ticks = time_ticks(x, gantt.span_ns.max(1));
-    frame.x_axis(x, &ticks, &[], "time in the cycle");
+    let along = if gantt.along.is_empty() { "time in the cycle" } else { &gantt.along };
+    frame.x_axis(x, &ticks, &[], along);
     frame.curves("windows of links");
     for (place, row) in gantt.rows.iter().enumerate() {
         draw_row(&mut frame, x, place, row);

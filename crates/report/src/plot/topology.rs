@@ -67,12 +67,19 @@ const ROW: f64 = 34.0;
 const GAP: f64 = 18.0;
 const LEGEND: f64 = 20.0;
 const SMALL: f64 = 11.0;
+/// Between lines beside a column, and how many there are beside each other.
+const LANE: f64 = 7.0;
+const LANES: usize = 5;
 const LATE: &str = "#b3261e";
 
 /// Draws it as an SVG document of its own, on white.
 pub fn topology(network: &Topology) -> String {
     let columns = network.nodes.iter().map(|node| node.column + 1).max().unwrap_or(1) as f64;
-    let width = (2.0 * MARGIN + columns * CARD + (columns - 1.0) * BETWEEN).max(720.0);
+    let cables = cables(network);
+    let column = |place: usize| network.nodes[place].column as f64;
+    let beside = |cable: &Cable| column(cable.from.0) + 1.0 == columns && column(cable.to.0) + 1.0 == columns;
+    let lanes = if cables.iter().any(beside) { LANE * LANES as f64 } else { 0.0 };
+    let width = (2.0 * MARGIN + columns * CARD + (columns - 1.0) * BETWEEN + lanes).max(720.0);
     let legend = legend(network, width);
     let above = TOP + legend.iter().map(|(_, y, ..)| y + LEGEND).fold(0.0, f64::max);
     let places = places(network, above);
@@ -88,10 +95,8 @@ pub fn topology(network: &Topology) -> String {
         filled(&mut frame, (*x, TOP + y), (12.0, 12.0), *colour);
         frame.text(x + 18.0, TOP + y + 10.0, name, &[("fill", &TEXT), ("font-size", &SMALL)]);
     }
-    for (node, at) in network.nodes.iter().zip(&places) {
-        for (row, port) in node.ports.iter().enumerate() {
-            join(&mut frame, (at.0, row_top(at.1, row) + 0.5 * ROW), places[port.to]);
-        }
+    for cable in &cables {
+        join(&mut frame, cable, &places);
     }
     for (node, at) in network.nodes.iter().zip(&places) {
         card(&mut frame, network, node, *at);
@@ -142,26 +147,58 @@ fn legend(network: &Topology, width: f64) -> Vec<(f64, f64, usize, &str)> {
     placed.into_iter().zip(&network.legend).map(|((x, y, colour), (_, name))| (x, y, colour, name.as_str())).collect()
 }
 
-/// From a port's row to the head of another card: to the right, back to the left, or down and up beside a column.
-fn join(frame: &mut Frame, (left, middle): (f64, f64), (to_left, to_top): (f64, f64)) {
-    let (right, to_right, to) = (left + CARD, to_left + CARD, to_top + 0.5 * HEAD);
-    let (from, end) = if to_left > left {
-        (right, to_left)
-    } else if to_left < left {
-        (left, to_right)
-    } else {
-        (right, to_right)
-    };
+/// What joins two cards: one row of each, where streams go both ways.
+struct Cable {
+    /// A node by its place, and a row of it.
+    from: (usize, usize),
+    /// A node by its place, and its row; none where nothing comes back.
+    to: (usize, Option<usize>),
+    /// Which of several beside one column.
+    lane: usize,
+}
+
+/// Each cable once, from left to right where streams go both ways.
+fn cables(network: &Topology) -> Vec<Cable> {
+    let mut beside = vec![0; network.nodes.len()];
+    let mut cables = Vec::new();
+    for (place, node) in network.nodes.iter().enumerate() {
+        for (row, port) in node.ports.iter().enumerate() {
+            let to = &network.nodes[port.to];
+            // Of several between the same two nodes, the first belongs to the first.
+            let nth = node.ports[..row].iter().filter(|other| other.to == port.to).count();
+            let back = to.ports.iter().enumerate().filter(|(_, back)| back.to == place).nth(nth).map(|(row, _)| row);
+            if back.is_some() && (to.column, port.to) < (node.column, place) {
+                continue;
+            }
+            let lane = if to.column == node.column { &mut beside[node.column] } else { &mut 0 };
+            cables.push(Cable { from: (place, row), to: (port.to, back), lane: *lane });
+            *lane += 1;
+        }
+    }
+    cables
+}
+
+/// From a port's row to a row or the head of another card: to the right, back to the left, or down and up beside a column.
+fn join(frame: &mut Frame, cable: &Cable, places: &[(f64, f64)]) {
+    let middle = |top: f64, row: usize| row_top(top, row) + 0.5 * ROW;
+    let ((left, top), (to_left, to_top)) = (places[cable.from.0], places[cable.to.0]);
+    let (from_y, to_y) = (middle(top, cable.from.1), cable.to.1.map_or(to_top + 0.5 * HEAD, |row| middle(to_top, row)));
+    let (right, to_right) = (left + CARD, to_left + CARD);
     // Lines that lead back leave the others alone.
-    let (out, back) = match to_left < left {
-        true => (from - 0.25 * BETWEEN, end + 0.25 * BETWEEN),
-        false if to_left > left => (from + 0.45 * BETWEEN, end - 0.35 * BETWEEN),
-        false => (from + 0.2 * BETWEEN, end + 0.2 * BETWEEN),
+    let (from, out, back, end) = if to_left > left {
+        (right, right + 0.4 * BETWEEN, to_left - 0.4 * BETWEEN, to_left)
+    } else if to_left < left {
+        (left, left - 0.25 * BETWEEN, to_right + 0.25 * BETWEEN, to_right)
+    } else {
+        let beside = right + LANE * (1 + cable.lane % LANES) as f64;
+        (right, beside, beside, right)
     };
-    let d = path(&[(from, middle), (out, middle), (back, to), (end, to)]);
+    let d = path(&[(from, from_y), (out, from_y), (back, to_y), (end, to_y)]);
     frame.svg.empty("path", &[("d", &d), ("fill", &"none"), ("stroke", &QUIET), ("stroke-width", &1.2)]);
-    let [x, y] = [end, to].map(px);
-    frame.svg.empty("circle", &[("cx", &x), ("cy", &y), ("r", &3), ("fill", &TEXT)]);
+    if cable.to.1.is_none() {
+        let [x, y] = [end, to_y].map(px);
+        frame.svg.empty("circle", &[("cx", &x), ("cy", &y), ("r", &3), ("fill", &TEXT)]);
+    }
 }
 
 fn card(frame: &mut Frame, network: &Topology, node: &Node, (left, top): (f64, f64)) {
@@ -264,6 +301,23 @@ mod tests {
         let cards = document.descendants().filter(|node| node.attribute("data-name").is_some()).count();
         assert_eq!(cards, 3);
         assert!(svg.contains("to drive by swp1") && svg.contains("video &lt;1&gt;: 213"), "{svg}");
+    }
+
+    #[test]
+    fn a_cable_that_is_used_both_ways_is_one_line_from_row_to_row() {
+        let ends = |network: &Topology| cables(network).iter().map(|of| (of.from, of.to)).collect::<Vec<_>>();
+        let mut network = network();
+        assert_eq!(ends(&network), [((0, 0), (1, Some(1))), ((1, 0), (2, None))]);
+        // Two cables between the same nodes, of one column now.
+        network.nodes.iter_mut().for_each(|node| node.column = 0);
+        let [there, back] = [network.nodes[0].ports[0].clone(), network.nodes[1].ports[1].clone()];
+        network.nodes[0].ports.push(there);
+        network.nodes[1].ports.push(back);
+        let of_both = [((0, 0), (1, Some(1))), ((0, 1), (1, Some(2))), ((1, 0), (2, None))];
+        assert_eq!(ends(&network), of_both);
+        assert_eq!(cables(&network).iter().map(|cable| cable.lane).collect::<Vec<_>>(), [0, 1, 2]);
+        let svg = topology(&network);
+        assert_eq!((svg.matches("<path").count(), svg.matches("<circle").count()), (3, 1), "{svg}");
     }
 
     /// The colours of the first seven come again.
