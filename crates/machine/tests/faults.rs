@@ -516,9 +516,32 @@ fn a_partition_isolates_where_the_kernel_has_one() {
     assert_eq!(machine.read("/sys/fs/cgroup/ontick/cpuset.cpus.exclusive"), "3\n");
     assert_eq!(machine.read("/sys/fs/cgroup/ontick/cpuset.cpus.partition"), "isolated\n");
     assert_eq!(machine.read("/sys/fs/cgroup/cgroup.subtree_control"), "cpu memory pids cpuset\n");
-    assert!(revert(&root, &mut journal, false).complete());
+    // A program of the group made one of its own, and is still in it.
+    root.make_folder("/sys/fs/cgroup/ontick/inner").unwrap();
+    machine.write("/sys/fs/cgroup/ontick/inner/cgroup.procs", "871\n");
+    let moved = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let watched = machine.root.clone().with_hook(Arc::new(Moves(moved.clone())));
+    assert!(revert(&watched, &mut journal, false).complete());
     journal.close();
+    let of = |group: &str| ("/sys/fs/cgroup".to_owned() + group, String::from("871"));
+    assert_eq!(*moved.lock().unwrap(), [of("/ontick/cgroup.procs"), of("/cgroup.procs")], "the innermost first");
     assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
+}
+
+/// Which task was written into which group.
+struct Moves(Arc<Mutex<Vec<(String, String)>>>);
+
+impl Hook for Moves {
+    fn before(&self, act: &Act) -> Verdict {
+        if let Act::Set { path, value } = act {
+            if path.ends_with("/cgroup.procs") {
+                self.0.lock().unwrap().push((path.to_string(), value.to_string()));
+            }
+        }
+        Verdict::Go
+    }
+
+    fn after(&self, _act: &Act, _place: &std::path::Path) {}
 }
 
 #[test]
@@ -552,7 +575,12 @@ fn tasks_are_moved_away_and_come_back() {
     assert_eq!(machine.read("/sys/fs/cgroup/cpuset/tasks"), "19\n52\n");
     assert_eq!(machine.read("/sys/fs/cgroup/cpuset/ontick-rest/tasks"), "1\n871\n");
     assert_eq!(machine.read("/sys/fs/cgroup/cpuset/ontick-rest/cpuset.cpus"), "0-2\n");
-    assert_eq!(machine.read("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance"), "0\n");
+    let balanced = "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance";
+    assert_eq!(machine.read(balanced), "0\n");
+    // What another program sets meanwhile is set again, and what was there before ontick is still known.
+    machine.write(balanced, "1\n");
+    isolate::isolate(&root, &facts, &target, &mut journal).unwrap();
+    assert_eq!(machine.read(balanced), "0\n");
     let reverted = revert(&root, &mut journal, false);
     assert!(reverted.complete(), "{reverted:?}");
     journal.close();

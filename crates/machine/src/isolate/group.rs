@@ -90,14 +90,26 @@ impl Steps<'_> {
     /// Sets a value that was there before.
     fn set(&mut self, path: &str, wanted: &str, form: ValueFormat) -> Result<(), StepError> {
         let original = self.root.text(path).map_err(FileError::of(path, ""))?;
-        if form.same(&original, wanted) || self.journal.entry(path).is_some() {
+        if form.same(&original, wanted) {
             return Ok(());
+        }
+        // Where another program has changed it since, what was before ontick is in the journal.
+        if self.journal.entry(path).is_some() {
+            self.fresh(path, wanted)?;
+            return self.holds(path, wanted, form).map(drop);
         }
         let undo = Undo::Value { path: path.into(), form, original, wanted: wanted.into() };
         let seq = self.journal.intend("isolate", undo)?;
         self.begun.push(seq);
         self.fresh(path, wanted)?;
-        Ok(self.journal.done(seq, self.root.text(path).ok())?)
+        let set = self.holds(path, wanted, form)?;
+        Ok(self.journal.done(seq, Some(set))?)
+    }
+
+    /// What is there now, if it is what was wanted.
+    fn holds(&self, path: &str, wanted: &str, form: ValueFormat) -> Result<String, StepError> {
+        let now = self.root.text(path).map_err(FileError::of(path, ""))?;
+        if form.same(&now, wanted) { Ok(now) } else { Err(StepError::Kernel(now.trim().into())) }
     }
 
     /// Sets a value in a group of our own, which goes away with it.
@@ -123,7 +135,7 @@ impl Steps<'_> {
         for seq in std::mem::take(&mut self.begun).into_iter().rev() {
             let Some(entry) = self.journal.entries().find(|e| e.seq == seq).cloned() else { continue };
             let undone = match &entry.undo {
-                Undo::Folder { path } => self.root.remove_folder(path),
+                Undo::Folder { path } => tasks::remove_cgroup(self.root, path),
                 Undo::Value { path, form, original, wanted } => match self.root.text(path) {
                     Ok(now) if form.same(&now, original) => Ok(()),
                     _ => self.root.set(path, &form.restoring(original, wanted)),

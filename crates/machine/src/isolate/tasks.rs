@@ -79,12 +79,15 @@ pub(crate) fn put_back(root: &Root, task: u32, since: u64, from: &str, to: &str)
 
 /// A task that is ending keeps its group for a moment, and cannot be moved any more.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Where control groups are.
+const MOUNT: &str = "/sys/fs/cgroup/";
 
-/// Removes a folder of ours. What still runs in a control group goes on in the group above: the kernel removes none
-/// that has tasks.
+/// Removes a folder of ours. What still runs in a control group, or in one that a program has made in it, goes on in the group
+/// above: the kernel removes none that has tasks or groups.
 pub(crate) fn remove_cgroup(root: &Root, group: &str) -> io::Result<()> {
     let began = Instant::now();
     loop {
+        remove_inner(root, group);
         leave(root, group);
         match root.remove_folder(group) {
             Err(e) if e.kind() == io::ErrorKind::ResourceBusy && began.elapsed() < PATIENCE => {
@@ -95,8 +98,25 @@ pub(crate) fn remove_cgroup(root: &Root, group: &str) -> io::Result<()> {
     }
 }
 
+/// Removes the groups in a control group, the innermost first.
+fn remove_inner(root: &Root, group: &str) {
+    if !group.starts_with(MOUNT) {
+        return;
+    }
+    for name in root.list(group) {
+        let inner = format!("{group}/{name}");
+        // Files cannot be listed, and every group has this one.
+        if root.exists(&format!("{inner}/cgroup.procs")) {
+            remove_inner(root, &inner);
+            leave(root, &inner);
+            // One that is not empty yet is tried again.
+            let _ = root.remove_folder(&inner);
+        }
+    }
+}
+
 fn leave(root: &Root, group: &str) {
-    let Some((above, _)) = group.rsplit_once('/').filter(|_| group.starts_with("/sys/fs/cgroup/")) else { return };
+    let Some((above, _)) = group.rsplit_once('/').filter(|_| group.starts_with(MOUNT)) else { return };
     let processes = root.text(&format!("{group}/cgroup.procs")).unwrap_or_default();
     for process in processes.lines() {
         // One that has ended meanwhile is fine.
