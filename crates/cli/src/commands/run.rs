@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use ontick_machine::{Facts, Journal, Profile, Root, Target, isolate};
@@ -108,18 +108,20 @@ impl Run {
         };
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]);
+        let began = Instant::now();
         let status = launch.run(command).map_err(|error| match error {
             LaunchError::Program { status, .. } => Failure::new(error).with_status(status),
             _ => Failure::new(error),
         })?;
         held.map(TemporarySettings::restore).transpose()?;
-        self.explain(status);
+        self.explain(status, began.elapsed());
         Ok(Outcome::Ended(passed_on(status)))
     }
 
-    /// Only one end needs a word: that which ontick itself arranged for.
-    fn explain(&self, status: ExitStatus) {
-        if let (Some(SIGXCPU), Some(limit)) = (status.signal(), self.runaway_after.0) {
+    /// Only one end needs a word: that which ontick itself arranged for. The kernel counts time at real-time priority alone.
+    fn explain(&self, status: ExitStatus, ran: Duration) {
+        let limit = self.runaway_after.0.filter(|limit| self.policy.is_real_time() && ran >= *limit);
+        if let (Some(SIGXCPU), Some(limit)) = (status.signal(), limit) {
             let (program, limit) = (self.command[0].to_string_lossy(), exact(limit.as_nanos() as u64));
             crate::terminal::say(&format!(
                 "ontick: {program} ran for {limit} at real-time priority without sleeping and was ended (--runaway-after off allows it)"
