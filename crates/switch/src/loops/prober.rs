@@ -1,6 +1,6 @@
 //! Frames that look for loops.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 
 /// EtherType of probes: for local experiments (IEEE 802 clause 9.2.4, "Local Experimental EtherType 1").
 pub const ETHER_TYPE: u16 = 0x88b5;
@@ -14,32 +14,46 @@ const TAG: usize = 4;
 /// Makes probes and knows them again.
 ///
 /// Probes of other switches are frames like any other, which must go through for them to find their loops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// Whoever hears a probe can send it back as it is, which says what is so: that it came to him. A keyed number for each port
+/// and round keeps him from making one of another port, and from sending an old one where he is not any more.
+#[derive(Debug, Clone)]
 pub struct Prober {
-    nonce: [u8; 8],
+    keys: RandomState,
+    round: u64,
 }
 
 impl Prober {
     /// Octets of a probe: the shortest frame.
     pub const OCTETS: usize = ontick_tsn::wire::SHORTEST as usize;
 
-    /// With a number of its own.
+    /// With keys of its own.
     #[allow(clippy::new_without_default)] // no two are equal
     pub fn new() -> Self {
-        Self { nonce: RandomState::new().build_hasher().finish().to_be_bytes() }
+        Self { keys: RandomState::new(), round: 0 }
+    }
+
+    /// From now on probes are others. Those of the round before are known still, as they may be on their way.
+    pub fn next_round(&mut self) {
+        self.round += 1;
+    }
+
+    fn number(&self, port: u16, round: u64) -> [u8; 8] {
+        self.keys.hash_one((port, round)).to_be_bytes()
     }
 
     /// The frame to send out of this port. It is a broadcast, so it goes wherever a loop could.
     pub fn frame(&self, port: u16) -> [u8; Self::OCTETS] {
         let mut frame = [0; Self::OCTETS];
-        let [a, b, c, ..] = self.nonce;
+        let number = self.number(port, self.round);
+        let [a, b, c, ..] = number;
         let [high, low] = port.to_be_bytes();
         frame[..6].fill(0xff);
         // An address of its own, locally administered: no switch outside mistakes it for somebody else's.
         frame[6..12].copy_from_slice(&[2, a, b, c, high, low]);
         frame[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
         frame[14..26].copy_from_slice(&SIGN);
-        frame[26..34].copy_from_slice(&self.nonce);
+        frame[26..34].copy_from_slice(&number);
         frame[34..36].copy_from_slice(&[high, low]);
         frame
     }
@@ -56,8 +70,10 @@ impl Prober {
     }
 
     fn read(&self, body: &[u8]) -> Option<u16> {
-        let rest = body.strip_prefix(&SIGN)?.strip_prefix(&self.nonce)?;
-        rest.first_chunk().map(|port| u16::from_be_bytes(*port))
+        let (number, rest) = body.strip_prefix(&SIGN)?.split_first_chunk()?;
+        let port = u16::from_be_bytes(*rest.first_chunk()?);
+        let rounds = [self.round, self.round.wrapping_sub(1)];
+        rounds.into_iter().any(|round| self.number(port, round) == *number).then_some(port)
     }
 }
 
@@ -65,6 +81,17 @@ impl Prober {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_probe_is_known_for_two_rounds() {
+        let mut prober = Prober::new();
+        let probe = prober.frame(3);
+        prober.next_round();
+        assert_eq!(prober.port_of(&probe), Some(3));
+        assert_ne!(prober.frame(3), probe);
+        prober.next_round();
+        assert_eq!(prober.port_of(&probe), None);
+    }
 
     proptest! {
         #[test]
@@ -79,6 +106,14 @@ mod tests {
             frame.extend(vec![0; more]);
             prop_assert_eq!(prober.port_of(&frame), Some(port));
             prop_assert_eq!(Prober::new().port_of(&frame), None);
+        }
+
+        #[test]
+        fn nobody_makes_one_of_another_port(port: u16, other: u16) {
+            let prober = Prober::new();
+            let mut frame = prober.frame(port);
+            frame[34..36].copy_from_slice(&other.to_be_bytes());
+            prop_assert_eq!(prober.port_of(&frame), (port == other).then_some(port));
         }
 
         #[test]

@@ -45,6 +45,9 @@ use ontick_tsn::wire;
 /// The core was kept from its work when it notices that so much time has passed, in ns: less than the largest frame takes
 /// at 1 Gbit/s (12.3 us), so that whatever carries one past its gate is known.
 pub const STALL_NS: u64 = 10_000;
+/// The cost of handing over is doubted so often at most, in ns, and not for so long after one was seen.
+const DOUBT_NS: u64 = 1_000_000;
+const SEEN_NS: u64 = 10_000_000;
 /// Just before a gate opens for frames that wait, nothing else is begun that takes longer than what is left: at most
 /// so much is given away for it, in ns.
 const QUIET_NS: u64 = 2_500;
@@ -97,6 +100,10 @@ pub struct Core<'c, P, T> {
     /// Whether frames came in with the last turn.
     came: bool,
     prober: Prober,
+    /// Ports that owe a probe.
+    probes_due: Ports,
+    /// When the cost of handing over may be doubted again.
+    doubt_due_ns: u64,
     /// Until ports are asked what found no room.
     overflow_due: i32,
 }
@@ -148,6 +155,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             in_burst: Ewma::from(HANDING_OVER_NS),
             came: false,
             prober: Prober::new(),
+            probes_due: Ports::default(),
+            doubt_due_ns: 0,
             overflow_due: housekeeping::OVERFLOW,
         };
         core.bursts = core.allows_bursts();
@@ -407,7 +416,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             return counters.over_sdu.add(1);
         }
         if !outlet.has_window(queue, frame.octets, self.handing_over.ns()) {
-            if outlet.may_have_window(queue, frame.octets) {
+            // Where none is seen, or a talker whose frames fit no window would talk down what all others' are reckoned with.
+            if self.seen_ns >= self.doubt_due_ns && outlet.may_have_window(queue, frame.octets) {
+                self.doubt_due_ns = self.seen_ns + DOUBT_NS;
                 self.handing_over.doubt();
                 outlet.spread_ns = self.handing_over.deviation_ns();
             }
@@ -495,6 +506,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                     counters.overdue.add(1);
                 }
                 self.handing_over.follow(done_ns.saturating_sub(now_ns));
+                self.doubt_due_ns = done_ns + SEEN_NS;
                 if self.bursts {
                     self.in_burst.follow(done_ns.saturating_sub(now_ns));
                 }

@@ -86,6 +86,11 @@ impl Table {
         fresh.then_some((known.key & 0xffff) as u16 - 1)
     }
 
+    /// No address was seen after now, or it would be known for so much longer.
+    pub fn clock_was_set(&mut self, now_ns: u64) {
+        self.sets.iter_mut().flatten().for_each(|place| place.seen_ns = place.seen_ns.min(now_ns));
+    }
+
     /// Forgets what was behind a port, as its link went down.
     pub fn forget(&mut self, port: u16) {
         let behind = |place: &&mut Learned| place.key & 0xffff == u64::from(port + 1);

@@ -103,6 +103,19 @@ impl<P> EgressPort<P> {
         self.spread_ns.min(window_ns.saturating_sub(needed_ns))
     }
 
+    /// Whether a frame that no queue holds may go now: its queue's gate is open until it has left. If no window of that gate
+    /// is long enough, any time is as good.
+    pub fn may_send_beside(&mut self, queue: usize, octets: usize, now_ns: u64, handing_over_ns: u64) -> bool {
+        if !self.has_window(queue, octets, handing_over_ns) {
+            return true;
+        }
+        self.gates.follow(now_ns + self.ahead_ns);
+        let view = self.gates.view();
+        let closes_ns = view.closes_ns[queue];
+        let ends_ns = self.timing(handing_over_ns).ends_ns(now_ns, self.free_ns, self.pace.time_ns(octets));
+        view.open & 1 << queue != 0 && (closes_ns == NEVER || ends_ns <= closes_ns)
+    }
+
     /// Whether some window of a queue's gate is long enough for a frame, as a rule.
     #[inline]
     pub fn has_window(&self, queue: usize, octets: usize, handing_over_ns: u64) -> bool {

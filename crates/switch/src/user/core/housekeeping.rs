@@ -1,5 +1,6 @@
 //! What the core does now and then: commands, clocks that were set, frames that cannot leave any more.
 
+use ontick_tsn::frame::Header;
 use ontick_tsn::model::CLASSES;
 
 use super::attempts::Attempts;
@@ -31,6 +32,8 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             if let Some(streams) = &mut self.streams {
                 streams.clock_was_set(now_ns);
             }
+            self.table.clock_was_set(now_ns);
+            self.doubt_due_ns = 0;
             self.seen_ns = self.time.now_ns();
         }
         // A system call for each port, which must not be what an opening gate waits for.
@@ -44,6 +47,30 @@ impl<P: Port, T: Time> Core<'_, P, T> {
             let Ok(command) = self.channels.commands.pop() else { break };
             self.handle_command(command);
         }
+        if !self.probes_due.is_empty() && !self.edge_within(ASKING_NS, usize::MAX) {
+            self.send_probes();
+        }
+    }
+
+    /// Sends a probe out of each port that owes one, once the gate of its class is open for it.
+    fn send_probes(&mut self) {
+        let handing_over_ns = self.handing_over.ns();
+        for index in self.probes_due {
+            let outlet = &mut self.outlets[index];
+            let probe = self.prober.frame(index as u16);
+            let queue = Header::read(&probe).map_or(0, |header| usize::from(self.rules.queue(&header)));
+            let begun_ns = self.time.now_ns();
+            if outlet.up && !outlet.may_send_beside(queue, probe.len(), begun_ns, handing_over_ns) {
+                continue;
+            }
+            self.probes_due.set(index, false);
+            let Some(port) = outlet.port.as_mut().filter(|_| outlet.up) else { continue };
+            // One that is not sent is followed by another.
+            if port.send(&probe) == Sent::Done {
+                outlet.sent(probe.len(), begun_ns, self.time.now_ns(), 0);
+            }
+        }
+        self.seen_ns = self.time.now_ns();
     }
 
     pub(super) fn count_overflow(&mut self) {
@@ -126,16 +153,8 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 None
             }
             Command::Probe => {
-                for (index, outlet) in self.outlets.iter_mut().enumerate().filter(|(_, outlet)| outlet.up) {
-                    let Some(port) = &mut outlet.port else { continue };
-                    let probe = self.prober.frame(index as u16);
-                    let begun_ns = self.time.now_ns();
-                    // One that is not sent is followed by another.
-                    if port.send(&probe) == Sent::Done {
-                        outlet.sent(probe.len(), begun_ns, self.time.now_ns(), 0);
-                    }
-                }
-                self.seen_ns = self.time.now_ns();
+                self.prober.next_round();
+                self.probes_due = self.all;
                 None
             }
             Command::Replace(index, port, rate) => {

@@ -17,6 +17,36 @@ fn probes_find_a_loop_and_go_no_further() {
     assert!(bench.far.iter().all(|far| gone(far).is_empty()));
 }
 
+#[test]
+fn a_probe_of_another_port_cannot_be_made_of_ones_own() {
+    let mut bench = Bench::new(3);
+    let mut core = core!(bench, &switch(3, 8), None);
+    assert!(bench.send.push(Command::Probe).is_ok());
+    core.housekeeping();
+    let mut forged = bench.far[0].0.borrow_mut().gone.remove(0).1;
+    forged[34..36].copy_from_slice(&2u16.to_be_bytes());
+    bench.far[0].0.borrow_mut().coming.push_back(forged);
+    (0..20).for_each(|_| core.turn());
+    assert!(bench.counters.ports.iter().all(|port| port.looped.get() == 0));
+}
+
+#[test]
+fn a_probe_waits_until_the_gate_of_its_class_is_open() {
+    const CLOSED_NS: u64 = 400_000;
+    let mut bench = Bench::new(2);
+    let list = [Entry { open: 0, for_ns: CLOSED_NS }, Entry { open: 1, for_ns: 600_000 }];
+    let mut core = core!(bench, &switch(2, 8), Some(&Schedule::new(0, &list)));
+    assert!(bench.send.push(Command::Probe).is_ok());
+    while bench.clock.0.get() < 2 * CLOSED_NS {
+        core.turn();
+        core.housekeeping();
+    }
+    for far in &bench.far {
+        let gone = &far.0.borrow().gone;
+        assert!(gone.len() == 1 && (CLOSED_NS..CLOSED_NS + 5_000).contains(&gone[0].0), "{:?}", gone.first());
+    }
+}
+
 /// The far ends of ports 0 and 2 are plugged together; every tenth of a second somebody looks.
 #[test]
 fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {

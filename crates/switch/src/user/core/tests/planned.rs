@@ -207,7 +207,7 @@ fn a_hand_over_that_was_slow_for_a_while_is_tried_again() {
     let queue = &bench.counters.ports[1].queues[7];
     assert_eq!(queue.no_window.get(), 1, "6 us are more than there is");
     bench.far.iter().for_each(|far| far.0.borrow_mut().costs_ns = 1_000);
-    carry(&mut core, 7, 400);
+    carry(&mut core, 7, 900);
     assert!(queue.sent.get() > 300, "{} sent, {} found no window", queue.sent.get(), queue.no_window.get());
 }
 

@@ -52,6 +52,34 @@ fn a_frame_is_late_that_ends_a_nanosecond_after_its_gate_closed() {
     assert_eq!(sent_in_window(OPEN_NS, costs_ns + 1), (begun_ns, 1, Some(slow)));
 }
 
+/// Their talker would talk down what the frames of all others are reckoned with.
+#[test]
+fn frames_for_which_no_window_is_long_enough_are_a_reason_to_doubt_seldom() {
+    let mut bench = Bench::new(2);
+    // Long enough for 60 octets, and for 200 if they were handed over in no time.
+    let open_ns = super::super::egress_port::LOOK_NS + HANDING_OVER_NS + 1_000;
+    assert!(ontick_tsn::wire::Pace::new(GIGABIT).time_ns(200) < open_ns);
+    let mut core = core!(bench, &switch(2, 8), Some(&list(open_ns)));
+    let before_ns = core.handing_over.ns();
+    bench.far[0].0.borrow_mut().coming.extend((0..50).map(|n| frame(1, 2, 0, n, 200)));
+    (0..400).for_each(|_| core.turn());
+    assert_eq!(bench.counters.ports[1].queues[0].no_window.get(), 50);
+    let once_ns = core.handing_over.ns();
+    assert!(once_ns < before_ns && once_ns >= before_ns - before_ns / 32, "{once_ns} of {before_ns}");
+
+    // Not at all while frames of others are handed over.
+    bench.far[1].0.borrow_mut().costs_ns = once_ns;
+    bench.clock.pass(CYCLE_NS - bench.clock.0.get() % CYCLE_NS);
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 50, 60));
+    (0..100).for_each(|_| core.turn());
+    assert_eq!(gone(&bench.far[1]).len(), 1);
+    let seen_ns = core.handing_over.ns();
+    bench.clock.pass(2_000_000);
+    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 0, 51, 200));
+    (0..100).for_each(|_| core.turn());
+    assert_eq!((bench.counters.ports[1].queues[0].no_window.get(), core.handing_over.ns()), (51, seen_ns));
+}
+
 /// Handing over takes a microsecond: one that was begun right before the opening would keep the frame behind the gate.
 #[test]
 fn nothing_is_begun_just_before_a_gate_opens_for_a_frame_of_another_port() {
