@@ -166,6 +166,7 @@ fn each_frame_is_held_to_what_was_before_or_to_what_is_now() {
     let mut before = first;
     for after in then {
         changes(&machine, &mut standing, &before, &after);
+        assert_eq!(as_planned(&standing).len(), after.streams.len());
         before = after;
     }
 }
