@@ -94,6 +94,7 @@ fn bench(arguments: &Arguments) -> Result<bool, String> {
             Part::Netconf => managed(arguments, &job),
             Part::Captures => imported(arguments, &job),
             Part::Hardening => hardened(arguments, &job),
+            Part::Growth => grown(arguments, &job),
             Part::Switch => switch(arguments, &job),
         }?;
         reached &= goals.iter().all(|goal| goal.reached != Some(false));
@@ -311,6 +312,18 @@ fn hardened(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
     let pairs = if arguments.quick { 2 } else { 8 * arguments.scale().pairs };
     page_of(("Hardening", "hardening figures"), arguments, job, |page| {
         Ok(switch::hardening::goals(&switch::hardening::measure(job, pairs, page)?))
+    })
+}
+
+/// Larger and larger switches.
+fn grown(arguments: &Arguments, job: &Job) -> Result<Vec<Goal>, String> {
+    let turns = if arguments.quick { 1 } else { 2 * arguments.scale().pairs };
+    page_of(("Growth", "growth figures"), arguments, job, |page| {
+        let seen = switch::growth::measure(job, turns, page)?;
+        if let Some(file) = &arguments.markdown {
+            seen.draw(file, page)?;
+        }
+        Ok(seen.goals())
     })
 }
 

@@ -100,9 +100,15 @@ impl Page {
         self.add(&format!("<details><summary>{title}</summary>\n\n{}\n</details>\n", table.markdown()));
     }
 
-    /// A picture beside the page, which the terminal does not show.
-    pub fn picture(&mut self, shows: &str, file: &str) {
-        self.add(&format!("![{shows}]({file})\n"));
+    /// A picture in `images` beside the page's file, which the terminal does not show.
+    pub fn picture(&mut self, page: &Path, name: &str, svg: &str, shows: &str) -> Result<(), String> {
+        let folder = page.parent().unwrap_or(Path::new("")).join("images");
+        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let file = folder.join(name);
+        store::write_whole(&file, svg.as_bytes()).map_err(|e| e.to_string())?;
+        give_back(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        self.add(&format!("![{shows}](images/{name})\n"));
+        Ok(())
     }
 
     /// Commands, as they were run.
@@ -134,7 +140,7 @@ fn placed(before: &str, name: &str, figures: &str) -> String {
 }
 
 /// A file written as root belongs to whoever owns the folder.
-pub fn give_back(path: &Path) -> std::io::Result<()> {
+fn give_back(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (folder, file) = (fs::metadata(folder)?, fs::metadata(path)?);
     match file.is_file() && rustix::process::geteuid().is_root() && file.uid() != folder.uid() {

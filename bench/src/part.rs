@@ -35,6 +35,8 @@ pub enum Part {
     Captures,
     /// What it costs the switch's core that its system calls are filtered
     Hardening,
+    /// The cost of a frame in the switch's core as ports and stations become more
+    Growth,
     /// The switch
     Switch,
 }

@@ -12,7 +12,6 @@ mod versus;
 use std::path::Path;
 use std::time::Duration;
 
-use ontick_record::store;
 use ontick_report::plot::{Growth, Panel, growth};
 
 use crate::goals::Goal;
@@ -133,13 +132,7 @@ pub fn draw(seen: &Figures, page_file: &Path, page: &mut Page) -> Result<(), Str
             panel("memory, MiB", |one| one.peak_kib as f64 / 1024.0),
         ],
     });
-    let folder = page_file.parent().unwrap_or(Path::new("")).join("images");
-    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let file = folder.join("planning.svg");
-    store::write_whole(&file, drawn.as_bytes()).map_err(|e| e.to_string())?;
-    crate::page::give_back(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-    page.picture("time and memory of planning over the number of streams", "images/planning.svg");
-    Ok(())
+    page.picture(page_file, "planning.svg", &drawn, "time and memory of planning over the number of streams")
 }
 
 /// What must be reached.

@@ -111,12 +111,22 @@ fn user(
     Ok(Running::start(&model(socket), attachments, place)?)
 }
 
+/// The name of a port.
+pub fn port(index: usize) -> String {
+    format!("port{index}")
+}
+
 /// Eight classes by PCP, two ports without gates.
 pub fn model(socket: Socket) -> Switch {
+    model_of(socket, PORTS.len(), 1024)
+}
+
+/// The same with more ports, and with room for more addresses.
+pub fn model_of(socket: Socket, ports: usize, addresses: usize) -> Switch {
     let rules = |pcp: u8| if pcp == 0 { vec![] } else { vec![Rule { pcp: Some(pcp), ..Rule::default() }] };
     let class = |queue: u8| Class { name: format!("class {queue}"), queue, rules: rules(queue), limit: LIMIT };
-    let port = |name: &str| Port {
-        name: name.into(),
+    let port = |index: usize| Port {
+        name: port(index),
         rate: Some(RATE),
         offload: Offload::None,
         transmit_queues: Vec::new(),
@@ -134,14 +144,14 @@ pub fn model(socket: Socket) -> Switch {
         cpu: None,
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
-        addresses: 1024,
+        addresses,
         stp: Default::default(),
         bridge: ontick_tsn::model::Bridge::Linux,
         forward_reserved: Default::default(),
         transparent_clock: false,
         forwarding: ontick_tsn::model::Forwarding::default(),
         classes: (0..8).map(class).collect(),
-        ports: PORTS.iter().map(|name| port(name)).collect(),
+        ports: (0..ports).map(port).collect(),
         streams: Vec::new(),
     }
 }

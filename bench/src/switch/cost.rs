@@ -25,6 +25,9 @@ use crate::side::Job;
 
 /// Frames that are drained at a time: fewer than any ring or queue on the way has room for.
 pub const FRAMES: u64 = 1_800;
+/// The switch has room for so many addresses at least, and for so many times the stations: none takes another one's place.
+const ROOM: u64 = 1024;
+const ROOM_FOR_EACH: u64 = 4;
 /// A core that has not sent them after so long never will.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The gate of each class in turn is closed for so long, while those of all others are open, in ns: gates move, and there
@@ -39,17 +42,26 @@ const SHARE_WITH_GATES: f64 = 1.0;
 pub struct Way {
     pub socket: Socket,
     pub gates: bool,
+    /// Of the switch; frames go from the first to the second.
+    pub ports: usize,
+    /// Stations behind the second port; frames are for each in turn.
+    pub stations: u64,
 }
 
 /// All of them, in the order in which they are shown.
 pub const WAYS: [Way; 4] = [
-    Way { socket: Socket::Packet, gates: false },
-    Way { socket: Socket::Packet, gates: true },
-    Way { socket: Socket::Xdp, gates: false },
-    Way { socket: Socket::Xdp, gates: true },
+    Way::new(Socket::Packet, false),
+    Way::new(Socket::Packet, true),
+    Way::new(Socket::Xdp, false),
+    Way::new(Socket::Xdp, true),
 ];
 
 impl Way {
+    /// The smallest switch.
+    pub const fn new(socket: Socket, gates: bool) -> Self {
+        Self { socket, gates, ports: PORTS.len(), stations: 1 }
+    }
+
     pub fn name(self) -> String {
         let socket = match self.socket {
             Socket::Packet => "packet sockets",
@@ -86,12 +98,12 @@ pub fn measure_after(
     pairs: u32,
     elsewhere: Option<u32>,
 ) -> Result<Figures, String> {
-    let scene = Scene::new().map_err(|e| format!("switch: {e}"))?;
+    let scene = Scene::new(way.ports).map_err(|e| format!("switch: {e}"))?;
     let measured = std::thread::scope(|scope| {
         let (fill, asked) = sync_channel(0);
         let (done, filled) = sync_channel(0);
         let mut source = scene.sender(0)?;
-        scope.spawn(move || fill_when_asked(&mut source, elsewhere, &asked, &done));
+        scope.spawn(move || fill_when_asked(&mut source, way.stations, elsewhere, &asked, &done));
         let scene = &scene;
         let core = scope.spawn(move || {
             let setup = Setup::new().policy(Policy::Fifo(job.priority)).lock_memory().cpu_latency_us(0);
@@ -105,19 +117,24 @@ pub fn measure_after(
     Ok(Figures { way, pairs, missing: sent.abs_diff(arrived) })
 }
 
-/// Two stations, and two ports between them without anything at work.
+/// Two stations, two ports between them without anything at work, and ports at which nothing happens.
 struct Scene {
     stations: [Namespace; 2],
     here: Namespace,
+    _elsewhere: Namespace,
 }
 
 impl Scene {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let scene = Self { stations: [Namespace::new()?, Namespace::new()?], here: Namespace::new()? };
-        for (index, (station, far)) in scene.stations.iter().zip(FAR).enumerate() {
-            scene.here.join(PORTS[index], station, far)?;
+    fn new(ports: usize) -> Result<Self, Box<dyn std::error::Error>> {
+        let stations = [Namespace::new()?, Namespace::new()?];
+        let (here, silent) = (Namespace::new()?, Namespace::new()?);
+        for (index, (station, far)) in stations.iter().zip(FAR).enumerate() {
+            here.join(PORTS[index], station, far)?;
         }
-        Ok(scene)
+        for index in PORTS.len()..ports {
+            here.join(&cables::port(index), &silent, &format!("far{index}"))?;
+        }
+        Ok(Self { stations, here, _elsewhere: silent })
     }
 
     fn sender(&self, station: usize) -> Result<PacketSender, String> {
@@ -137,18 +154,47 @@ fn opened<T: Send, E: std::fmt::Display + Send>(
 }
 
 /// On a CPU of its own, so that the core finds what another processor wrote.
-fn fill_when_asked(source: &mut PacketSender, cpu: Option<u32>, asked: &Receiver<()>, done: &SyncSender<bool>) {
+fn fill_when_asked(
+    source: &mut PacketSender,
+    stations: u64,
+    cpu: Option<u32>,
+    asked: &Receiver<()>,
+    done: &SyncSender<bool>,
+) {
     let _held = cpu.into_iter().fold(Setup::new(), Setup::cpu).best_effort();
-    let mut frame = tagged();
+    let (mut frame, mut next) = (tagged(), 0);
     while asked.recv().is_ok() {
         let all = (0..FRAMES).all(|n| {
             number(&mut frame, n);
+            frame[..6].copy_from_slice(&address(next));
+            next = (next + 1) % stations;
             source.send(&frame) == Sent::Done
         });
         if done.send(all).is_err() {
             return;
         }
     }
+}
+
+/// Of a station behind the second port.
+fn address(station: u64) -> [u8; 6] {
+    let [.., a, b, c, d] = station.to_be_bytes();
+    [2, 1, a, b, c, d]
+}
+
+/// Somebody answers from each address, so that it is known: what floods costs more.
+fn make_known(sender: &mut PacketSender, stations: u64, mut turn: impl FnMut()) -> Result<(), String> {
+    let mut answer = tagged();
+    answer[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+    for station in 0..stations {
+        answer[6..12].copy_from_slice(&address(station));
+        if sender.send(&answer) != Sent::Done {
+            return Err("switch: an answer could not be sent".into());
+        }
+        (0..16).for_each(|_| turn());
+    }
+    (0..100_000).for_each(|_| turn());
+    Ok(())
 }
 
 /// Every pair, and how many frames were sent to the far end in all.
@@ -160,14 +206,14 @@ fn drain(
     fill: &SyncSender<()>,
     filled: &Receiver<bool>,
 ) -> Result<(Vec<Pair>, u64), String> {
-    let switch = cables::model(way.socket);
+    let switch = cables::model_of(way.socket, way.ports, ROOM.max(ROOM_FOR_EACH * way.stations) as usize);
     let mut bare = opened(&scene.here, || PacketSender::open(PORTS[1]))?;
     let mut ports = Vec::new();
-    for port in PORTS {
-        ports.push(opened(&scene.here, || EitherPort::open(port, way.socket))?);
+    for index in 0..way.ports {
+        ports.push(opened(&scene.here, || EitherPort::open(&cables::port(index), way.socket))?);
     }
     let ahead = opened(&scene.here, || least_egress_ns(PORTS[1]))?.filter(|_| way.socket == Socket::Packet);
-    let counters = Counters::new(2);
+    let counters = Counters::new(way.ports);
     let (mut commands, to_core) = RingBuffer::new(4);
     let ((discarded, _freed), (stalls, _reported)) = (RingBuffer::new(4), RingBuffer::new(1));
     let channels = Channels { commands: to_core, discarded, stalls };
@@ -176,11 +222,7 @@ fn drain(
         // As the switch itself has it.
         let _ = commands.push(Command::Ahead(1, least_ns * 3 / 4));
     }
-    // Somebody answers, so that the address is known: what floods costs more.
-    let mut answer = tagged();
-    answer[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
-    scene.sender(1)?.send(&answer);
-    (0..100_000).for_each(|_| core.turn());
+    make_known(&mut scene.sender(1)?, way.stations, || core.turn())?;
     let mut clock = Clock::new(ClockId::Monotonic);
     let (mut measured, mut sent, mut frame) = (Vec::new(), 0, tagged());
     // What the ports were opened and tried with has gone the same way.
@@ -249,6 +291,11 @@ impl Figures {
         (at(&sorted(self.pairs.iter().map(|pair| pair.core_ns)), 0.5), self.missing)
     }
 
+    /// The median of the core's cost as a share of that of a bare send.
+    pub fn share(&self) -> f64 {
+        at(&self.shares(), 0.5)
+    }
+
     /// The core's cost as a share of that of a bare send, of each pair, the least first.
     fn shares(&self) -> Vec<f64> {
         sorted(self.pairs.iter().map(|pair| pair.core_ns / pair.bare_ns))
@@ -269,7 +316,7 @@ impl Figures {
 
     fn goal(&self) -> Goal {
         let most = if self.way.gates { SHARE_WITH_GATES } else { SHARE };
-        let share = at(&self.shares(), 0.5);
+        let share = self.share();
         let seen = format!("{share:.2}, {} missing", self.missing);
         Goal::new(
             format!("switch: the core's cost per frame beside a bare send, {} (virtual Ethernet)", self.way.name()),
@@ -308,7 +355,7 @@ mod tests {
     #[test]
     fn the_share_is_of_each_pair_and_none_may_be_missing() {
         let pair = |core_ns, bare_ns| Pair { core_ns, bare_ns };
-        let way = Way { socket: Socket::Packet, gates: false };
+        let way = Way::new(Socket::Packet, false);
         let pairs = vec![pair(700.0, 1_000.0), pair(3_000.0, 1_500.0), pair(1_400.0, 2_000.0)];
         let met = |missing| Figures { way, pairs: pairs.clone(), missing }.goal().reached;
         assert_eq!((met(0), met(1)), (Some(true), Some(false)));

@@ -13,7 +13,7 @@ use crate::side::Job;
 use crate::unthrottled::Unthrottled;
 
 /// Frames by packet sockets take one system call for a few of them, those by AF_XDP a call to wake the kernel.
-const WAYS: [Way; 2] = [Way { socket: Socket::Packet, gates: false }, Way { socket: Socket::Xdp, gates: false }];
+const WAYS: [Way; 2] = [Way::new(Socket::Packet, false), Way::new(Socket::Xdp, false)];
 /// Full rings that are drained in each turn.
 const RINGS: u32 = 30;
 const AT_MOST: f64 = 1.01;

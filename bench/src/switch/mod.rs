@@ -4,6 +4,7 @@ mod cables;
 mod cost;
 mod delay;
 mod gates;
+pub mod growth;
 pub mod hardening;
 mod lab;
 mod load;
