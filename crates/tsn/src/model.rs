@@ -534,9 +534,13 @@ impl Switch {
         self.role == Role::Bridge
     }
 
-    /// What of it stays as it is while it is set up: all but gates, idle slopes and streams.
+    /// What of it stays as it is while it is set up: all but gates, idle slopes and streams, and a dedicated core's frame
+    /// sizes.
     pub fn fixed(&self) -> Self {
-        let fixed = |port: &Port| Port { gates: None, idle_slopes: Vec::new(), ..port.clone() };
+        let fixed = |port: &Port| {
+            let max_sdu = if self.plane == Plane::User { Vec::new() } else { port.max_sdu.clone() };
+            Port { gates: None, idle_slopes: Vec::new(), max_sdu, ..port.clone() }
+        };
         Self { ports: self.ports.iter().map(fixed).collect(), streams: Vec::new(), ..self.clone() }
     }
 

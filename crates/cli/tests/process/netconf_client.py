@@ -303,8 +303,50 @@ def copies_are_dropped():
         assert (histories("startup"), histories("running")) == ([], [])
 
 
+def gates_come_and_go():
+    with session() as one:
+        def edit(inner):
+            one.edit_config(target="candidate", config=config(inner))
+
+        def found(store, leaf):
+            reply = etree.fromstring(one.get_config(store, filter=("subtree", gates(""))).data_xml.encode())
+            return [node.text for node in reply.iterfind(f".//s:{leaf}", NS)]
+
+        def gated():
+            return found("running", "gate-enabled"), times(one.get_config("running"))
+
+        def sized(octets):
+            return f"<queue-max-sdu-table><traffic-class>1</traffic-class><queue-max-sdu>{octets}</queue-max-sdu></queue-max-sdu-table>"
+
+        closed, opened = (["false"], []), (["true"], ["800000", "200000"])
+        whole = etree.fromstring(one.get_config("running").data_xml.encode()).find("if:interfaces", NS)
+        assert gated() == opened
+        edit("<gate-enabled>false</gate-enabled>")
+        one.commit(confirmed=True)
+        assert gated() == closed
+        one.cancel_commit()
+        assert gated() == opened
+        # Without the table there are none, either.
+        table = gates("").replace(f'<gate-parameter-table xmlns="{SCHED}"', f'<gate-parameter-table xmlns="{SCHED}" xmlns:nc="{NC}" nc:operation="delete"')
+        one.edit_config(target="candidate", config=f'<config xmlns="{NC}">{table}</config>')
+        one.commit()
+        assert gated() == closed
+        one.edit_config(target="candidate", config=f'<config xmlns="{NC}">{etree.tostring(whole).decode()}</config>')
+        one.commit()
+        assert gated() == opened
+
+        edit(sized(200))
+        one.commit()
+        assert found("running", "queue-max-sdu") == ["200"]
+        refused("invalid-value", lambda: edit(sized(3000)), "queue-max-sdu 3000", "port1")
+        edit(sized(0))
+        one.commit()
+        assert found("running", "queue-max-sdu") == []
+
+
 commits_are_confirmed()
 startup_is_kept()
+gates_come_and_go()
 streams_are_policed()
 copies_are_dropped()
 with session() as one:
@@ -351,8 +393,13 @@ with session() as one:
         candidate, lambda: edit(target="candidate", config=windows(999_000)), "invalid-value", "gate-control-entry",
         "interface port1, gate-control-entry 1: `red` (traffic class 1) is open for 1us",
     )
-    shut = config("<gate-enabled>false</gate-enabled>")
-    refused("operation-not-supported", lambda: edit(target="candidate", config=shut), "port1")
+    preempted = config("").replace(
+        "<gate-parameter-table",
+        '<frame-preemption-parameters xmlns="urn:ieee:std:802.1Q:yang:ieee802-dot1q-preemption-bridge">'
+        "<frame-preemption-status-table><priority0>preemptable</priority0></frame-preemption-status-table>"
+        "</frame-preemption-parameters><gate-parameter-table",
+    )
+    refused("operation-not-supported", lambda: edit(target="candidate", config=preempted), "port1")
     refused("operation-not-supported", lambda: edit(target="running", config=config("")))
     refused("operation-not-supported", lambda: one.delete_config("candidate"))
     assert times(one.get_config("candidate")) == ["700000", "300000"], "what was refused changed nothing"

@@ -122,12 +122,32 @@ fn it_is_set_up_changed_and_taken_away() {
     assert!(stdout(&changed).contains("change at their base time"), "{}{}", stdout(&changed), stderr(&changed));
     let configuration = bench.status()["report"]["configuration"].to_string();
     assert!(configuration.contains("600us"), "{configuration}");
+    let apply = |change: &dyn Fn(&str) -> String| {
+        let text = std::fs::read_to_string(bench.file()).unwrap();
+        std::fs::write(bench.file(), change(&text)).unwrap();
+        let output = bench.switch(&["apply", &bench.file()]);
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let sized = apply(&|text| text.replace("[port.gates]", "max-sdu = { red = 200 }\n[port.gates]"));
+    assert_eq!(sized, (Some(0), "Frame sizes of switch cell are changed.\n".into()));
+    let (status, said) = apply(&|text| text.replace("red = 200 }", "red = 3000 }"));
+    assert!(status == Some(2) && said.contains("more than the 1964 octets"), "{said}");
+    let (status, said) = apply(&|text| text.split("[port.gates]").next().unwrap().replace("3000", "200"));
+    assert!(status == Some(0) && said.contains("Gates of switch cell change"), "{said}");
+    wait_until("no gates", || !bench.status()["report"]["configuration"].to_string().contains("gates"));
+    bench.configure("600us", "400us");
+    let (status, said) = apply(&str::to_owned);
+    assert!(status == Some(0) && said.contains("Gates") && said.contains("Frame sizes"), "{said}");
     // Other classes are another switch.
     let text = std::fs::read_to_string(bench.file()).unwrap().replace("7777", "7778");
     std::fs::write(bench.file(), text).unwrap();
     let refused = bench.switch(&["apply", &bench.file()]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("only gates, idle slopes and streams can be changed"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("only gates, frame sizes, idle slopes and streams can be changed"),
+        "{}",
+        stderr(&refused)
+    );
 
     let pid = bench.pid();
     let reverted = bench.switch(&["revert"]);

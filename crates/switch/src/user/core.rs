@@ -565,7 +565,8 @@ fn limits(switch: &Switch) -> [u32; CLASSES] {
     limits
 }
 
-fn max_sdu(switch: &Switch, port: usize) -> [u32; CLASSES] {
+/// Octets of data that a frame of each queue of a port has at most.
+pub(super) fn max_sdu(switch: &Switch, port: usize) -> [u32; CLASSES] {
     let mut max_sdu = [u32::MAX; CLASSES];
     for (class, given) in switch.classes.iter().zip(&switch.ports[port].max_sdu) {
         max_sdu[usize::from(class.queue)] = given.unwrap_or(wire::LARGEST_SDU);

@@ -107,7 +107,7 @@ pub(crate) fn preempts(port: &Port) -> Option<String> {
 }
 
 /// Why frames of a class are larger than any that the switch takes from a port.
-pub(crate) fn too_large(switch: &Switch, port: &Port) -> Option<String> {
+pub fn too_large(switch: &Switch, port: &Port) -> Option<String> {
     let limit = largest_sdu(switch.socket);
     let classes = switch.classes.iter().zip(&port.max_sdu);
     let (class, sdu) = classes.filter_map(|(class, sdu)| Some((&class.name, (*sdu)?))).max_by_key(|(_, sdu)| *sdu)?;

@@ -1,7 +1,8 @@
-//! Other gates, idle slopes and streams for a switch that is set up.
+//! Other gates, frame sizes, idle slopes and streams for a switch that is set up.
 
 use ontick_switch::apply::{Act, Host, Journal, Live, Refused, SwitchDir};
 use ontick_switch::kernel;
+use ontick_switch::user::plan::too_large;
 use ontick_switch::user::station::served;
 use ontick_tsn::config;
 use ontick_tsn::model::{Plane, Port, Switch};
@@ -11,7 +12,7 @@ use super::target_flags::{self, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::Failure;
 
-/// Sets the gates, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls it holds
+/// Sets the gates, frame sizes, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls it holds
 /// the lock.
 pub fn apply(
     folder: &SwitchDir,
@@ -62,17 +63,20 @@ fn done(before: &Switch, after: &Switch, gates: &str) -> String {
     let name = &before.name;
     let differ = |of: fn(&Port, &Port) -> bool| before.ports.iter().zip(&after.ports).any(|(old, new)| of(old, new));
     let streams = (before.streams != after.streams).then(|| format!("Streams of switch {name} are changed."));
+    let sizes =
+        differ(|old, new| old.max_sdu != new.max_sdu).then(|| format!("Frame sizes of switch {name} are changed."));
     let slopes = differ(|old, new| old.idle_slopes != new.idle_slopes)
         .then(|| format!("Idle slopes of switch {name} are changed."));
     let gates = differ(|old, new| old.gates != new.gates).then(|| format!("Gates of switch {name} {gates}."));
-    [streams, slopes, gates].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    [streams, sizes, slopes, gates].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Streams last: what of them is refused leaves those of before.
 fn in_kernel(regated: &kernel::Regated) -> Result<(), Refused> {
     all(&regated.acts)?;
-    regated.streams.as_ref().map_or(Ok(()), |streams| streams.carry_out(&Live))?;
-    all(&regated.again())
+    let Some(streams) = &regated.streams else { return Ok(()) };
+    streams.carry_out(&Live)?;
+    all(&regated.again()).inspect_err(|_| streams.put_back(&Live))
 }
 
 /// For a data plane that runs.
@@ -84,9 +88,12 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     let after = served(Switch { plane: Plane::User, ..after.clone() });
     if before.fixed() != after.fixed() {
         return Err(Failure::new(format!(
-            "switch {name} is set up, and only gates, idle slopes and streams can be changed: sudo ontick switch revert \
-             {name}, then apply"
+            "switch {name} is set up, and only gates, frame sizes, idle slopes and streams can be changed: sudo ontick \
+             switch revert {name}, then apply"
         )));
+    }
+    if let Some(why) = after.ports.iter().find_map(|port| too_large(&after, port)) {
+        return Err(Failure::new(why));
     }
     if !folder.is_watched() {
         return Err(Failure::new(format!(
@@ -98,7 +105,9 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     folder.keep_configuration(&text, &folder.plan()?)?;
     if !background::took(folder, &text) {
         folder.keep_configuration(&config::write(before), &folder.plan()?)?;
-        return Err(Failure::new("the data plane did not take the gates, idle slopes and streams; they are as before"));
+        return Err(Failure::new(
+            "the data plane did not take the gates, frame sizes, idle slopes and streams; they are as before",
+        ));
     }
     Ok(done(before, &after, "change at their base time"))
 }

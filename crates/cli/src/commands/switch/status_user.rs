@@ -114,7 +114,7 @@ fn port(switch: &Switch, port: &Port, seen: &PortReport, report: &Report) -> Str
         };
         let entries: Vec<String> =
             gates.entries.iter().map(|entry| format!("{} {}", names(entry.open), exact(entry.for_ns))).collect();
-        let base_ns = gates.base.at_second(report.base_ns);
+        let base_ns = gates.base.at_second(seen.base_ns.unwrap_or(report.base_ns));
         text += &format!(
             "  gates     {} · cycle {} · base time {}.{:09}\n",
             entries.join(", "),

@@ -126,7 +126,7 @@ impl StreamChange {
     }
 
     /// As it was, as far as the machine lets it be.
-    fn put_back(&self, host: &impl Host) {
+    pub fn put_back(&self, host: &impl Host) {
         for of in &self.ports {
             let present = preferences_at(host, &of.port.name, Hook::Ingress).unwrap_or_default();
             let gone = of.before.iter().filter(|(preference, _)| !present.contains(preference));

@@ -1,7 +1,7 @@
 //! What goes into the core and comes out of it while it runs.
 
 use ontick_rt::rtrb::{Consumer, Producer};
-use ontick_tsn::model::GateOverride;
+use ontick_tsn::model::{CLASSES, GateOverride};
 use ontick_tsn::schedule::Schedule;
 
 use super::streams::Streams;
@@ -21,6 +21,8 @@ pub struct PortConfig<P> {
 pub enum Command<P> {
     /// A port's gates change at the list's base time; without a list, all open at once.
     Gates(usize, Option<Schedule>),
+    /// A port takes frames of each queue with so much data at most; those that wait already go.
+    Sizes(usize, [u32; CLASSES]),
     /// A port's classes have other idle slopes from now on; without credits none is shaped.
     IdleSlopes(usize, Option<Box<Credits>>),
     /// All gates of all ports open or close at once, whatever their lists say; nothing has them follow their lists again.

@@ -110,6 +110,12 @@ impl<P: Port, T: Time> Core<'_, P, T> {
                 self.bursts = self.allows_bursts();
                 old.filter(|lists| lists.iter().any(Option::is_some)).map(Discarded::Schedules)
             }
+            Command::Sizes(index, max_sdu) => {
+                if let Some(outlet) = self.outlets.get_mut(index) {
+                    outlet.max_sdu = max_sdu;
+                }
+                None
+            }
             Command::IdleSlopes(index, credits) => {
                 let old = self.outlets.get_mut(index).and_then(|outlet| outlet.reshape(credits, self.seen_ns));
                 self.bursts = self.allows_bursts();

@@ -1,4 +1,4 @@
-//! What changes while the core runs: gates, idle slopes and streams.
+//! What changes while the core runs: gates, frame sizes, idle slopes and streams.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use ontick_tsn::shaper::PortShaping;
 use super::Service;
 use super::ports::{base, base_ns, rate};
 use crate::user::address_table::random_seed;
-use crate::user::core::{Command, Streams};
+use crate::user::core::{Command, Streams, max_sdu};
 use crate::user::counters::StreamCounters;
 use crate::user::either::EitherPort;
 use crate::user::gate::Gates;
@@ -27,8 +27,8 @@ const TURN: Duration = Duration::from_millis(1);
 pub enum ChangeError {
     /// Something else differs, too.
     #[error(
-        "only gates, idle slopes and streams can change while the switch is set up; for anything else revert it and apply it \
-         again"
+        "only gates, frame sizes, idle slopes and streams can change while the switch is set up; for anything else revert it \
+         and apply it again"
     )]
     MoreThanCanChange,
     /// The core has commands that it has not taken yet.
@@ -37,8 +37,9 @@ pub enum ChangeError {
 }
 
 impl Service {
-    /// Takes over the gates, idle slopes and streams of a changed model, all of them or none; everything else of it must be
-    /// as it was. Afterwards the core holds frames to the new slopes and streams, unless it is kept from its work.
+    /// Takes over the gates, frame sizes, idle slopes and streams of a changed model, all of them or none; everything else of
+    /// it must be as it was. Afterwards the core holds frames to the new sizes, slopes and streams, unless it is kept from
+    /// its work.
     pub fn change(&mut self, switch: &Switch) -> Result<(), ChangeError> {
         if switch.fixed() != self.switch.fixed() {
             return Err(ChangeError::MoreThanCanChange);
@@ -51,6 +52,7 @@ impl Service {
             commands.push(Command::Streams(streams));
             counters = Some(of_each);
         }
+        commands.extend(self.sizes(switch));
         commands.extend(self.gates(switch, base_ns));
         commands.extend(self.idle_slopes(switch));
         if self.running.room() < commands.len() {
@@ -68,7 +70,12 @@ impl Service {
             self.latent_errors =
                 LatentErrors::from_now(switch, self.began.elapsed(), &self.running.counters().streams.all());
         }
-        (self.switch, self.base_ns) = (switch.clone(), base_ns);
+        for (port, (new, old)) in self.ports.iter_mut().zip(switch.ports.iter().zip(&self.switch.ports)) {
+            if new.gates != old.gates {
+                (port.base_ns, self.base_ns) = (base_ns, base_ns);
+            }
+        }
+        self.switch = switch.clone();
         // Ports that have gates for the first time.
         for at in 0..self.ports.len() {
             if self.ports[at].ahead_ns == 0 {
@@ -78,10 +85,20 @@ impl Service {
         Ok(())
     }
 
+    fn sizes(&self, switch: &Switch) -> Vec<Command<EitherPort>> {
+        let ports = switch.ports.iter().zip(&self.switch.ports).enumerate();
+        let differ = ports.filter(|(_, (new, old))| new.max_sdu != old.max_sdu);
+        differ.map(|(index, _)| Command::Sizes(index, max_sdu(switch, index))).collect()
+    }
+
     fn gates(&self, switch: &Switch, base_ns: u64) -> Vec<Command<EitherPort>> {
         let ports = switch.ports.iter().zip(&self.switch.ports).enumerate();
-        let differ = ports.filter(|(_, (new, old))| new.gates != old.gates);
-        let command = |(index, (port, _)): (usize, (&Port, &Port))| {
+        // A guard band is as long as the largest frame.
+        let resized = |new: &Port, old: &Port| new.gates.is_some() && new.max_sdu != old.max_sdu;
+        let differ = ports.filter(|(_, (new, old))| new.gates != old.gates || resized(new, old));
+        let command = |(index, (port, old)): (usize, (&Port, &Port))| {
+            // Only its guard bands are others where the list is the same.
+            let base_ns = if port.gates == old.gates { self.ports[index].base_ns } else { base_ns };
             Command::Gates(index, Schedule::of(switch, port, base(port, base_ns), rate(port)))
         };
         differ.map(command).collect()
@@ -89,7 +106,9 @@ impl Service {
 
     fn idle_slopes(&self, switch: &Switch) -> Vec<Command<EitherPort>> {
         let ports = switch.ports.iter().zip(&self.switch.ports).enumerate();
-        let differ = ports.filter(|(_, (new, old))| new.idle_slopes != old.idle_slopes);
+        // How far a class may be in debt depends on its largest frame.
+        let resized = |new: &Port, old: &Port| new.is_shaped() && new.max_sdu != old.max_sdu;
+        let differ = ports.filter(|(_, (new, old))| new.idle_slopes != old.idle_slopes || resized(new, old));
         let command = |(index, (port, _)): (usize, (&Port, &Port))| {
             let credits = |shaping| Box::new(Credits::new(shaping, self.ports[index].rate, &Gates::new(None)));
             Command::IdleSlopes(index, PortShaping::of(switch, port).map(credits))

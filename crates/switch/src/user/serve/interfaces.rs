@@ -58,7 +58,7 @@ impl Service {
         }
         let _ = self.running.send(Command::Rate(at, rate));
         if port.gates.as_ref().is_some_and(|gates| gates.guard == Guard::LargestFrame) {
-            let schedule = Schedule::of(&self.switch, port, base(port, self.base_ns), rate);
+            let schedule = Schedule::of(&self.switch, port, base(port, self.ports[at].base_ns), rate);
             let _ = self.running.send(Command::Gates(at, schedule));
         }
     }

@@ -52,6 +52,7 @@ impl OpenPorts {
                 index: Some(open.index()),
                 link,
                 rate,
+                base_ns,
                 ahead_ns: 0,
                 refused: (0, None),
                 joined,
@@ -75,6 +76,8 @@ pub struct Watched {
     pub link: bool,
     /// Bits per second that the core reckons with.
     pub rate: u64,
+    /// When the cycles of its gates began, where they begin with a second.
+    pub base_ns: u64,
     /// So much earlier frames are handed over, in ns.
     pub ahead_ns: u64,
     /// Frames that its interface had refused when that was said last, and when.

@@ -56,6 +56,9 @@ pub struct PortReport {
     pub link: bool,
     /// Whether it is closed because it made a loop.
     pub closed: bool,
+    /// When the first cycle of its gates began, on the switch's clock, in ns; absent: with that of the switch.
+    #[serde(default)]
+    pub base_ns: Option<u64>,
     /// So much before a gate opens its first frame is handed over, in ns: less than the kernel takes until a frame is on
     /// its link.
     #[serde(default)]
@@ -73,6 +76,7 @@ impl Service {
             open: watched.index.is_some(),
             link: watched.link,
             closed: self.guard.is_closed(at),
+            base_ns: Some(watched.base_ns),
             ahead_ns: watched.ahead_ns,
             put_back: watched.put_back,
         };

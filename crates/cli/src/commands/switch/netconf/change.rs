@@ -1,9 +1,10 @@
-//! What becomes of a switch that is to be as a configuration says: its gates, idle slopes and streams change, and nothing
-//! else can.
+//! What becomes of a switch that is to be as a configuration says: its gates, frame sizes, idle slopes and streams change,
+//! and nothing else can. Of a switch of the kernel's, no port gets or loses gates, and frame sizes stay.
 
 use ontick_rt::clock::ClockId;
 use ontick_switch::apply::{Journal, SwitchDir};
 use ontick_switch::kernel::unpoliced;
+use ontick_switch::user::either::largest_sdu;
 use ontick_tsn::config::Terms;
 use ontick_tsn::model::{Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
@@ -63,7 +64,7 @@ impl Change {
 pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, RpcError> {
     let (_, before) = datastores::switch(folder)?;
     let running = datastores::running(folder)?;
-    let changed = changed(&running, wanted)?;
+    let changed = changed(&running, wanted, before.plane)?;
     keeps_bridge(&running, wanted)?;
     let mut document = Map::new();
     if !changed.is_empty() {
@@ -83,8 +84,10 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     let mut after = before.clone();
     yang::merge(&mut after, &mut imported).map_err(faults::of_merge)?;
     for (old, new) in before.ports.iter().zip(&after.ports) {
-        keeps_sizes(old, new)?;
-        if before.plane != Plane::User {
+        if before.plane == Plane::User {
+            fits(&after, old, new)?;
+        } else {
+            keeps_sizes(old, new)?;
             keeps_shaped(&before, old, new)?;
         }
     }
@@ -101,14 +104,13 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     Ok(Some(after))
 }
 
-/// The interfaces whose gates or idle slopes are to change.
-fn changed(running: &Value, wanted: &Value) -> Result<Vec<Value>, RpcError> {
+/// The interfaces whose gates, frame sizes or idle slopes are to change.
+fn changed(running: &Value, wanted: &Value, plane: Plane) -> Result<Vec<Value>, RpcError> {
     let empty = Vec::new();
     let list = |data: &'_ Value| data[INTERFACES]["interface"].as_array().cloned().unwrap_or_else(|| empty.clone());
     let (before, mut after) = (list(running), list(wanted));
     let refused = |name: &Value, what: &str| {
-        let path = format!("/{INTERFACES}/interface[name='{}']", name.as_str().unwrap_or_default());
-        RpcError::application(Tag::OperationNotSupported, path, what)
+        RpcError::application(Tag::OperationNotSupported, of_interface(name.as_str().unwrap_or_default()), what)
     };
     if let Some(new) = after.iter().find(|new| before.iter().all(|old| old["name"] != new["name"])) {
         return Err(refused(&new["name"], "the switch has no such port, and ports cannot be added while it is set up"));
@@ -122,28 +124,23 @@ fn changed(running: &Value, wanted: &Value) -> Result<Vec<Value>, RpcError> {
         let gates = (take(&mut old, GATES), take(new, GATES));
         let shaping = (take(&mut old, SHAPING), take(new, SHAPING));
         if old != *new {
-            let what = "only the gates and idle slopes of a port can be changed while the switch is set up";
+            let what = "only gates, frame sizes and idle slopes of a port can be changed while the switch is set up";
             return Err(refused(&old["name"], what));
         }
-        say_shaping(&mut whole);
-        let table = |gates: [Option<Value>; 2]| gates.into_iter().flatten().next();
-        match (table(gates.0), table(gates.1)) {
-            (old, new) if old == new => {
-                if shaping.0 != shaping.1 {
-                    take(&mut whole, GATES);
-                    changed.push(whole);
-                }
+        say(&mut whole, (SHAPING[0], SHAPING[2]));
+        let table = |gates: [Option<Value>; 2]| gates.into_iter().flatten().next().unwrap_or_else(|| json!({}));
+        let (before, after) = (table(gates.0), table(gates.1));
+        if before != after {
+            let enabled = |table: &Value| table[ENABLED] == json!(true);
+            if enabled(&before) != enabled(&after) && plane != Plane::User {
+                let what = "gates cannot be enabled or disabled while the kernel does the switch's work";
+                return Err(refused(&old["name"], what));
             }
-            (Some(old), Some(new)) if old.get(ENABLED) == new.get(ENABLED) => changed.push(whole),
-            (Some(_), Some(_)) => {
-                return Err(refused(&old["name"], "gates cannot be enabled or disabled while the switch is set up"));
-            }
-            _ => {
-                return Err(refused(
-                    &old["name"],
-                    "a port's gates cannot be added or removed while the switch is set up",
-                ));
-            }
+            say(&mut whole, (GATES[0], GATES[1]));
+            changed.push(whole);
+        } else if shaping.0 != shaping.1 {
+            take(&mut whole, GATES);
+            changed.push(whole);
         }
     }
     Ok(changed)
@@ -160,10 +157,11 @@ fn take<const N: usize>(interface: &mut Value, parts: [Place; N]) -> [Option<Val
     })
 }
 
-/// An interface that says nothing of its classes' slopes says that they have none.
-fn say_shaping(interface: &mut Value) {
+/// An interface that says nothing of a part, which a bridge's port and an end station have at different places, says that
+/// it has none.
+fn say(interface: &mut Value, (of_bridge, of_station): (Place, Place)) {
     let bridged = interface.get(BRIDGE_PORT).is_some();
-    let (parent, part) = if bridged { SHAPING[0] } else { SHAPING[2] };
+    let (parent, part) = if bridged { of_bridge } else { of_station };
     let parent = match parent {
         Some(parent) => &mut interface[parent],
         None => interface,
@@ -178,18 +176,31 @@ fn keeps_shaped(switch: &Switch, old: &Port, new: &Port) -> Result<(), RpcError>
     if (0..switch.classes.len()).all(|class| old.shapes(class) == new.shapes(class)) {
         return Ok(());
     }
-    let path = format!("/{INTERFACES}/interface[name='{}']", old.name);
+    let path = of_interface(&old.name);
     let what = "which classes have an idle slope cannot be changed while the kernel does the switch's work";
     Err(RpcError::application(Tag::OperationNotSupported, path, what))
+}
+
+/// No frame is larger than any that a dedicated core takes from a port.
+fn fits(switch: &Switch, old: &Port, new: &Port) -> Result<(), RpcError> {
+    let most = largest_sdu(switch.socket);
+    let Some(sdu) = new.max_sdu.iter().flatten().find(|sdu| **sdu > most).filter(|_| old.max_sdu != new.max_sdu) else {
+        return Ok(());
+    };
+    let what = format!("queue-max-sdu {sdu}: frames of this switch carry {most} octets at most");
+    Err(RpcError::application(Tag::InvalidValue, of_interface(&new.name), what))
+}
+
+fn of_interface(name: &str) -> String {
+    format!("/{INTERFACES}/interface[name='{name}']")
 }
 
 fn keeps_sizes(old: &Port, new: &Port) -> Result<(), RpcError> {
     if old.max_sdu == new.max_sdu {
         return Ok(());
     }
-    let path = format!("/{INTERFACES}/interface[name='{}']", old.name);
-    let what = "frame sizes cannot be changed while the switch is set up";
-    Err(RpcError::application(Tag::OperationNotSupported, path, what))
+    let what = "frame sizes cannot be changed while the kernel does the switch's work";
+    Err(RpcError::application(Tag::OperationNotSupported, of_interface(&old.name), what))
 }
 
 /// Of a bridge, its streams alone can change.
