@@ -231,7 +231,7 @@ fn frames_that_wait_for_credit_go_by_another_idle_slope() {
     }
 
     let mut other = switch.clone();
-    other.ports[1].max_sdu = vec![Some(100)];
+    other.addresses += 1;
     assert_eq!(service.change(&other), Err(ChangeError::MoreThanCanChange));
     assert_eq!(service.report().counters.ports[1].queues[0].waiting.get(), 1);
     switch.ports[1].idle_slopes = vec![Some(100_000_000)];
