@@ -108,6 +108,9 @@ def commits_are_confirmed():
         until("the time to end", lambda: running() == 500_000)
 
         tries(400_000, persist="mine")
+        with one.locked("running"):
+            refused("in-use", lambda: two.cancel_commit(persist_id="mine"), one.session_id)
+            assert running() == 400_000
         refused("invalid-value", lambda: two.commit(persist_id="other"), "other")
         refused("in-use", two.commit, "persist-id")
         two.commit(persist_id="mine")
@@ -379,7 +382,10 @@ with session() as one:
     two.edit_config(target="candidate", config=change)
     two.commit()
     refused("operation-failed", one.commit, "changed by somebody else")
-    one.discard_changes()
+    # What runs now, copied, is where it begins again.
+    one.copy_config(source="running", target="candidate")
+    one.commit()
+    assert times(one.get_config("running")) == ["700000", "300000"]
 
     edit = one.edit_config
     states = config("<admin-gate-states>256</admin-gate-states>")
@@ -393,6 +399,8 @@ with session() as one:
         candidate, lambda: edit(target="candidate", config=windows(999_000)), "invalid-value", "gate-control-entry",
         "interface port1, gate-control-entry 1: `red` (traffic class 1) is open for 1us",
     )
+    plain = config("").replace("<gate-parameter-table", '<gate-parameter-table operation="delete"')
+    refused("unknown-attribute", lambda: edit(target="candidate", config=plain), "operation")
     preempted = config("").replace(
         "<gate-parameter-table",
         '<frame-preemption-parameters xmlns="urn:ieee:std:802.1Q:yang:ieee802-dot1q-preemption-bridge">'

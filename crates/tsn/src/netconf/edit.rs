@@ -34,6 +34,13 @@ impl Operation {
     }
 
     fn of(element: Element, inherited: Self) -> Result<Self, RpcError> {
+        // Without its prefix an operation would be none, and what was to be deleted would stay.
+        if let Some(plain) = element.attributes().find(|attribute| attribute.namespace().is_none()) {
+            let why = format!("attribute \"{}\" has no namespace; an operation's is {BASE}", plain.name());
+            return Err(RpcError::protocol(Tag::UnknownAttribute, why)
+                .with("bad-attribute", plain.name())
+                .with("bad-element", element.tag_name().name()));
+        }
         match element.attribute((BASE, "operation")) {
             None => Ok(inherited),
             Some("merge") => Ok(Self::Merge),

@@ -285,6 +285,9 @@ fn what_is_wrong_is_said_with_its_path() {
     }
     let wrong = gates("right", "nc:operation='destroy'", "");
     assert_eq!(edit(&data, &wrong, Operation::Merge).unwrap_err().tag, Tag::BadAttribute);
+    let unprefixed = gates("right", "operation='delete'", "");
+    let error = edit(&data, &unprefixed, Operation::Merge).unwrap_err();
+    assert_eq!((error.tag, error.info[0].1.as_str()), (Tag::UnknownAttribute, "operation"));
     let xml = edit(&data, &gates("right", "", "<gate-enabled>yes</gate-enabled>"), Operation::Merge).unwrap_err().xml();
     assert!(
         xml.contains(

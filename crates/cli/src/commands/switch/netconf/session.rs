@@ -31,6 +31,7 @@ pub struct Session {
     state: StateFlag,
 }
 
+#[derive(Clone)]
 struct Candidate {
     /// What was running when it was begun.
     base: Value,
@@ -76,9 +77,16 @@ impl Session {
             Request::GetConfig { source, filter } => of(self.data(source)?, filter),
             Request::EditConfig(edit) => self.edit(&edit),
             Request::CopyConfig { target: Datastore::Startup, source } => self.keep(source),
+            // What is running is what the candidate begins with.
+            Request::CopyConfig { source: Source::Datastore(Datastore::Running), .. } => {
+                self.candidate = Some(self.begun()?);
+                Ok(Reply::Ok)
+            }
             Request::CopyConfig { source, .. } => {
                 let data = self.source(source)?;
-                self.put(data)
+                let Candidate { base, .. } = self.candidate()?;
+                self.candidate = Some(Candidate { base, data });
+                Ok(Reply::Ok)
             }
             Request::DeleteConfig => self.delete(),
             Request::Validate { source: Source::Datastore(Datastore::Startup) } => self.validate_startup(),
@@ -92,6 +100,7 @@ impl Session {
             }
             Request::Commit(commit) => self.commit(&commit),
             Request::CancelCommit { persist_id } => {
+                let _running = self.unless_locked(Configuration::Running)?;
                 confirmed::cancel(&self.folder, self.presence.id(), persist_id.as_deref()).map(|()| Reply::Ok)
             }
             Request::Lock(datastore) => self.lock(datastore),
@@ -125,23 +134,29 @@ impl Session {
         }
     }
 
+    /// The candidate, or one that is begun; of one look, so that nothing can change between its base and its data.
+    fn candidate(&self) -> Result<Candidate, RpcError> {
+        self.candidate.clone().map_or_else(|| self.begun(), Ok)
+    }
+
+    fn begun(&self) -> Result<Candidate, RpcError> {
+        let running = datastores::running(&self.folder)?;
+        Ok(Candidate { base: running.clone(), data: running })
+    }
+
     fn edit(&mut self, edit: &Edit) -> Answer {
-        let data = edited(&self.data(Datastore::Candidate)?, edit.config, edit.default)?;
+        let Candidate { base, data } = self.candidate()?;
+        let data = edited(&data, edit.config, edit.default)?;
         if edit.test != TestOption::Set {
             change::checked(&self.folder, &data)?;
         }
         match edit.test {
             TestOption::TestOnly => Ok(Reply::Ok),
-            TestOption::TestThenSet | TestOption::Set => self.put(data),
+            TestOption::TestThenSet | TestOption::Set => {
+                self.candidate = Some(Candidate { base, data });
+                Ok(Reply::Ok)
+            }
         }
-    }
-
-    fn put(&mut self, data: Value) -> Answer {
-        match &mut self.candidate {
-            Some(candidate) => candidate.data = data,
-            None => self.candidate = Some(Candidate { base: datastores::running(&self.folder)?, data }),
-        }
-        Ok(Reply::Ok)
     }
 
     /// Writes what the switch is to be from the next boot on.
@@ -232,12 +247,13 @@ impl Session {
         match datastore {
             Datastore::Running if self.running_lock.is_some() => Err(own()),
             Datastore::Running => {
-                // RFC 6241 section 7.5.
+                // With the lock no other commit comes before the look (RFC 6241 section 7.5).
+                let lock = taken(Configuration::Running)?;
                 if let Some(other) = self.folder.unconfirmed().filter(|gates| gates.session != self.presence.id()) {
                     let why = format!("a commit of session {} waits to be confirmed", other.session);
                     return Err(denied(other.session, why));
                 }
-                self.running_lock = Some(taken(Configuration::Running)?);
+                self.running_lock = Some(lock);
                 Ok(Reply::Ok)
             }
             Datastore::Startup if self.startup_lock.is_some() => Err(own()),
