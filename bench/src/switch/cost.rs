@@ -121,7 +121,7 @@ pub fn measure_after(
 struct Scene {
     stations: [Namespace; 2],
     here: Namespace,
-    _elsewhere: Namespace,
+    _silent: Namespace,
 }
 
 impl Scene {
@@ -134,7 +134,7 @@ impl Scene {
         for index in PORTS.len()..ports {
             here.join(&cables::port(index), &silent, &format!("far{index}"))?;
         }
-        Ok(Self { stations, here, _elsewhere: silent })
+        Ok(Self { stations, here, _silent: silent })
     }
 
     fn sender(&self, station: usize) -> Result<PacketSender, String> {

@@ -257,6 +257,13 @@ fn a_program_that_never_sleeps_is_ended_and_that_is_reported() {
 }
 
 #[test]
+fn a_program_that_ends_by_its_own_limit_is_not_said_to_have_run_away() {
+    let output = script(&["--policy", "other"], "kill -XCPU $$").output().unwrap();
+    assert_eq!(code(&output), Some(128 + 24));
+    assert!(!stderr(&output).contains("--runaway-after"), "{}", stderr(&output));
+}
+
+#[test]
 fn behind_sudo_the_program_is_the_users_and_keeps_its_scheduling() {
     if !rustix::process::geteuid().is_root() || !may_be_real_time() {
         return ontick_skip::skipped!("root is needed");

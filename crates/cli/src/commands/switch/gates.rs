@@ -12,8 +12,8 @@ use super::target_flags::{self, refuse_short_windows, standing};
 use super::{background, file};
 use crate::failure::Failure;
 
-/// Sets the gates, frame sizes, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls it holds
-/// the lock.
+/// Sets the gates, frame sizes, idle slopes and streams that a configuration has; what was done, as a sentence. Whoever calls
+/// it holds the lock.
 pub fn apply(
     folder: &SwitchDir,
     journal: &Journal,

@@ -26,12 +26,12 @@ pub fn parts(switch: &Switch) -> Vec<&'static str> {
 /// What the actions of each stream of an applied switch are called; nothing where no stream is policed.
 pub fn as_planned(plan: &Plan) -> &[StreamActions] {
     let expects = plan.steps.iter().flat_map(|step| &step.expects);
-    let actions = expects.filter_map(|expect| match expect {
+    let mut actions = expects.filter_map(|expect| match expect {
         Expect::Policed { actions, .. } => Some(actions.as_slice()),
         _ => None,
     });
     // A port by which no stream comes in any more has none.
-    actions.into_iter().find(|actions| !actions.is_empty()).unwrap_or_default()
+    actions.find(|actions| !actions.is_empty()).unwrap_or_default()
 }
 
 /// Actions of a kind, as `tc` shows them.

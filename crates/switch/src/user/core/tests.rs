@@ -269,25 +269,6 @@ fn what_is_not_forwarded_is_counted() {
 }
 
 #[test]
-fn a_smaller_frame_size_is_for_frames_that_come_from_then_on() {
-    let mut bench = Bench::new(2);
-    let closed_first = [Entry { open: 0, for_ns: 100_000 }, Entry { open: 1 << 5, for_ns: 900_000 }];
-    let mut core = core!(bench, &switch(2, 8), Some(&Schedule::new(0, &closed_first)));
-    bench.far[0].0.borrow_mut().coming.push_back(frame(1, 2, 5, 1, 300));
-    (0..20).for_each(|_| core.turn());
-    let queue = &bench.counters.ports[1].queues[5];
-    assert_eq!((queue.queued.get(), bench.clock.0.get() < 100_000), (1, true));
-    let mut sizes = [u32::MAX; CLASSES];
-    sizes[5] = 200;
-    assert!(bench.send.push(Command::Sizes(1, sizes)).is_ok());
-    core.housekeeping();
-    bench.far[0].0.borrow_mut().coming.extend([frame(1, 2, 5, 2, 300), frame(1, 2, 5, 3, 150)]);
-    (0..60_000).for_each(|_| core.turn());
-    assert_eq!(gone(&bench.far[1]).iter().map(|frame| number(frame)).collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(queue.over_sdu.get(), 1);
-}
-
-#[test]
 fn a_link_that_is_down_keeps_nothing() {
     let mut bench = Bench::new(2);
     let mut core = core!(
