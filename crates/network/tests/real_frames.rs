@@ -115,6 +115,26 @@ fn a_program_s_own_data_comes_by_datagrams_as_it_was_given() {
     assert_eq!((listener.arrivals()[0].messages(), listener.strays().retagged), (3, 0));
 }
 
+/// What was due before the thread was set up is no message that was left out.
+#[test]
+fn a_talker_that_is_set_up_late_sends_for_as_long_as_it_is_asked_to() {
+    let (network, _, schedule) = planned(3, 1);
+    let streams = outgoing(&network, &schedule, network.streams[0].talker);
+    let period_ns = streams[0].period_ns;
+    let receiver = UdpReceiver::open("127.0.0.1:0".parse().unwrap(), 1 << 20).unwrap();
+    let outlet = Outlet::Udp(UdpSender::open(receiver.address().unwrap(), 5).unwrap());
+    let now_ns = ClockId::Tai.now_ns();
+    let from_ns = now_ns - 1_000 * period_ns;
+    let until_ns = from_ns + 20 * period_ns;
+    let plan = fingerprint(&network, &schedule);
+    let job = Job { streams, payloads: Vec::new(), outlets: vec![outlet], base_ns: from_ns, from_ns, until_ns, plan };
+    let mut talker = TalkerThread::start(job, ORDINARY).unwrap();
+    let (begun_ns, ended_ns) = talker.span_ns();
+    assert!(begun_ns >= now_ns && ended_ns - begun_ns == 20 * period_ns, "{begun_ns} {ended_ns}");
+    let (sent, refused, skipped) = talker.end().unwrap().counts[0];
+    assert_eq!((sent + skipped, refused), (20, 0), "{skipped}");
+}
+
 fn with_plan(switches: usize, streams: usize, trace_ns: u64) -> Planned {
     let (network, table, schedule) = planned(switches, streams);
     Planned { network, table, schedule, trace_ns }

@@ -121,34 +121,44 @@ fn what_cannot_be_proven_is_said_in_a_sentence() {
 fn in_namespaces_every_frame_comes_or_is_counted() {
     let Some(_turn) = crate::switch_proof::turn() else { return };
     let folder = guide();
-    let more = ["--in", "namespaces", "--duration", "300ms", "--without-gates", "100ms", "--allow-outside", "100%"];
-    let proven = prove(&folder, &[&more[..], &["--guard", "2us", "--record", "run.json"]].concat());
-    // Whether it is in time is the machine's affair.
-    assert!(matches!(proven.status.code(), Some(0 | 1)), "{}", stderr(&proven));
-    let said = stdout(&proven);
-    assert!(said.contains("namespaces") && said.contains("one core for 1 switch"), "{said}");
-    assert!(said.contains("for a switch with all gates open"), "{said}");
+    let mut said = String::new();
+    let mut run_for = |duration_ms: u64| -> Value {
+        let duration = format!("{duration_ms}ms");
+        let more =
+            ["--in", "namespaces", "--duration", &duration, "--without-gates", "100ms", "--allow-outside", "100%"];
+        let proven = prove(&folder, &[&more[..], &["--guard", "2us", "--record", "run.json"]].concat());
+        // Whether it is in time is the machine's affair.
+        assert!(matches!(proven.status.code(), Some(0 | 1)), "{}", stderr(&proven));
+        said = stdout(&proven);
+        serde_json::from_slice(&fs::read(folder.path().join("run.json")).unwrap()).unwrap()
+    };
+    let sum = |record: &Value, of: &str| -> u64 {
+        record["network"]["streams"].as_array().unwrap().iter().map(|stream| stream[of].as_u64().unwrap()).sum()
+    };
+    // A busy machine may not come to send anything in a while.
+    let mut runs = [300, 3_000, 15_000].into_iter().map(|ms| (ms, run_for(ms)));
+    let (duration_ms, record) = runs.find(|(_, record)| sum(record, "sent") > 0).expect("nothing was sent");
+    let network = &record["network"];
+    assert_eq!(network["streams"].as_array().unwrap().len(), 3);
+    // Each millisecond one message of video, and four of setpoint to two listeners, where every message was sent.
+    let (sent, planned) = (sum(&record, "sent"), 9 * duration_ms);
+    let not_sent = network["emulation"]["not_sent"].as_u64().unwrap();
+    assert!(sent <= planned && sent + 2 * not_sent >= planned, "{network}");
+    assert_eq!(["duplicates", "out_of_order", "early"].map(|of| sum(&record, of)), [0, 0, 0], "{network}");
+    let judged = record["requirements"].as_array().unwrap();
+    let counted = judged.iter().find(|judged| judged["requirement"] == "every lost frame is counted").unwrap();
+    assert_eq!(counted["met"], true, "{counted}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("namespaces") && words.contains("one core for 1 switch"), "{said}");
+    assert!(words.contains("for a switch with all gates open"), "{said}");
     // This machine needs more than a core of its own is assumed to; whether there is room for it, the planner finds. One
     // that hardly gets a CPU forwards nothing in time to see even that.
-    let words: Vec<&str> = said.split_whitespace().collect();
     let room = [
         "planned for switches as slow as the emulation makes them",
         "no plan was found that has more room",
         "what the emulation adds is not known",
     ];
-    assert!(room.iter().any(|room| words.join(" ").contains(room)), "{said}");
-    let record: Value = serde_json::from_slice(&fs::read(folder.path().join("run.json")).unwrap()).unwrap();
-    let network = &record["network"];
-    let streams = network["streams"].as_array().unwrap();
-    assert_eq!(streams.len(), 3);
-    let sum = |of: &str| streams.iter().map(|stream| stream[of].as_u64().unwrap()).sum::<u64>();
-    let not_sent = network["emulation"]["not_sent"].as_u64().unwrap();
-    // video in 300 periods of 1 ms, setpoint to two listeners in 1200 of 250 us, where every message was sent.
-    assert!(sum("sent") > 0 && sum("sent") <= 2_700 && sum("sent") + 2 * not_sent >= 2_700, "{network}");
-    assert_eq!((sum("duplicates"), sum("out_of_order"), sum("early")), (0, 0, 0), "{network}");
-    let judged = record["requirements"].as_array().unwrap();
-    let counted = judged.iter().find(|judged| judged["requirement"] == "every lost frame is counted").unwrap();
-    assert_eq!(counted["met"], true, "{counted}");
+    assert!(room.iter().any(|room| words.contains(room)), "{said}");
     // A record is shown as the run was.
     let again = ontick(&["report", "run.json"]).current_dir(&folder).output().unwrap();
     assert_eq!(stdout(&again), said);

@@ -22,7 +22,7 @@ use super::outlet::Outlet;
 use super::payload::PayloadReader;
 use super::planned::Outgoing;
 use super::talker::{Talker, Turn};
-use super::time::StationTime;
+use super::time::{StationTime, Time};
 
 /// A talker that keeps its CPU for itself this long has run away.
 const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
@@ -57,16 +57,24 @@ pub struct Talked {
 pub struct TalkerThread {
     thread: JoinHandle<io::Result<()>>,
     stop: Arc<AtomicBool>,
-    ready: Receiver<Vec<String>>,
+    ready: Receiver<Ready>,
     progress: Progress,
     _cpu: Option<Claim>,
+}
+
+/// What is known once the thread is set up.
+#[derive(Debug, Clone, Default)]
+struct Ready {
+    refused: Vec<String>,
+    /// Messages are sent that are due from here on, and none that is due from there on, in ns of TAI.
+    span_ns: (u64, u64),
 }
 
 /// What is known of the thread from outside.
 struct Progress {
     counts: Arc<[Counts]>,
     lateness: recorder::Reader,
-    refused: Vec<String>,
+    ready: Ready,
     following: Following,
 }
 
@@ -84,7 +92,7 @@ impl Progress {
         Talked {
             counts: self.counts.iter().map(Counts::get).collect(),
             lateness: Histogram::recorded(buckets, extremes, snapshot.sum_ns, snapshot.sum_of_squares),
-            refused: self.refused.clone(),
+            refused: self.ready.refused.clone(),
             clock_steps: self.following.steps().0,
         }
     }
@@ -103,7 +111,8 @@ pub struct Job {
     pub base_ns: u64,
     /// Messages are sent that are due from here on,
     pub from_ns: u64,
-    /// and none that is due from there on.
+    /// and none that is due from there on. Where it takes longer than until the first to set the thread up, both are as much
+    /// later: [`TalkerThread::span_ns`].
     pub until_ns: u64,
     /// The fingerprint of the plan.
     pub plan: u32,
@@ -129,7 +138,7 @@ impl Counts {
 struct Shown {
     counts: Arc<[Counts]>,
     lateness: recorder::Writer,
-    ready: SyncSender<Vec<String>>,
+    ready: SyncSender<Ready>,
 }
 
 impl TalkerThread {
@@ -154,7 +163,7 @@ impl TalkerThread {
             move || talk(job, place, time, shown, &stop)
         };
         let thread = std::thread::Builder::new().name("ontick-talker".into()).spawn(work)?;
-        let progress = Progress { counts, lateness, refused: Vec::new(), following };
+        let progress = Progress { counts, lateness, ready: Ready::default(), following };
         Ok(Self { thread, stop, ready, progress, _cpu: held })
     }
 
@@ -165,10 +174,19 @@ impl TalkerThread {
 
     /// Waits until the thread is set up; what the system refused of that.
     pub fn refused(&mut self) -> &[String] {
-        if let Ok(refused) = self.ready.recv() {
-            self.progress.refused = refused;
+        &self.ready().refused
+    }
+
+    /// Waits until the thread is set up; from when until when messages are due that it sends, in ns of TAI.
+    pub fn span_ns(&mut self) -> (u64, u64) {
+        self.ready().span_ns
+    }
+
+    fn ready(&mut self) -> &Ready {
+        if let Ok(ready) = self.ready.recv() {
+            self.progress.ready = ready;
         }
-        &self.progress.refused
+        &self.progress.ready
     }
 
     /// What it did so far; of what was refused, what was asked for before.
@@ -184,19 +202,24 @@ impl TalkerThread {
 
     /// Waits until it has sent everything, and tells what it did.
     pub fn end(mut self) -> io::Result<Talked> {
-        self.refused();
+        self.ready();
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         Ok(self.progress.talked())
     }
 }
 
-fn talk(job: Job, place: CorePlacement, time: StationTime, shown: Shown, stop: &AtomicBool) -> io::Result<()> {
+fn talk(job: Job, place: CorePlacement, mut time: StationTime, shown: Shown, stop: &AtomicBool) -> io::Result<()> {
     block_signals();
     let setup = Setup::new().policy(place.policy).lock_memory().cpu_latency_us(0).timer_slack_ns(1);
     let held = place.cpu.into_iter().fold(setup, Setup::cpu).best_effort();
     let Shown { counts, mut lateness, ready } = shown;
+    let Job { streams, payloads, outlets, base_ns, from_ns, until_ns, plan } = job;
+    // What was due before this was set up is none that is left out.
+    let late_ns = time.now_ns().saturating_sub(from_ns);
+    let (from_ns, until_ns) = (from_ns + late_ns, until_ns.saturating_add(late_ns));
     // There is room for one.
-    let _ = ready.try_send(held.refused().iter().map(ToString::to_string).collect());
+    let refused = held.refused().iter().map(ToString::to_string).collect();
+    let _ = ready.try_send(Ready { refused, span_ns: (from_ns, until_ns) });
     drop(ready);
     let _watchdog = match place.policy.is_real_time() {
         true => Some(Watchdog::watch_this_thread(RUNAWAY_AFTER)?),
@@ -204,7 +227,6 @@ fn talk(job: Job, place: CorePlacement, time: StationTime, shown: Shown, stop: &
     };
     let rests = Rests::needed(place, held.policy());
     settle_timed_thread();
-    let Job { streams, payloads, outlets, base_ns, from_ns, until_ns, plan } = job;
     let talker = Talker::new(streams, outlets, time, base_ns, plan).resting(rests).starting(from_ns);
     let mut talker = talker.taking(payloads);
     while !stop.load(Relaxed) {

@@ -1,6 +1,5 @@
 //! A talker that is part of a program: it sends on a thread of its own what the program last gave it.
 
-use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Claim, Occupancy, claim, dedicate};
 use ontick_rt::thread::Policy;
@@ -85,6 +84,7 @@ impl StationTalker {
             payloads: readers,
             outlets: outlets.all,
             base_ns,
+            // What is over when it begins is none that is left out.
             from_ns: 0,
             until_ns: u64::MAX,
             plan: fingerprint(network, &planned.schedule),
@@ -151,8 +151,6 @@ impl StationTalker {
             return Err(EndpointError::Begun);
         };
         let place = CorePlacement { cpu, policy: self.policy, never_rest: false };
-        // What is over by now is none that is left out.
-        let job = Job { from_ns: ClockId::Tai.now_ns(), ..job };
         let mut thread = TalkerThread::start_on(job, place, held)?;
         refused.extend_from_slice(thread.refused());
         self.state = State::Begun(thread);

@@ -88,10 +88,10 @@ impl<'a> Trial<'a> {
         let cables_before = self.lost_at_cables()?;
         let mut listening = self.listeners(gates)?;
         let (job, streams) = self.job(base_ns, duration_ns)?;
-        let (from_ns, until_ns) = (job.from_ns, job.until_ns);
+        let mut talkers = TalkerThread::start(job, self.options.talkers)?;
+        let (from_ns, until_ns) = talkers.span_ns();
         let traced_ns = self.traced_ns(gates, base_ns, from_ns);
         listening = listening.into_iter().map(|(reader, of)| (reader, of.keeping(traced_ns.0, traced_ns.1))).collect();
-        let talkers = TalkerThread::start(job, self.options.talkers)?;
         let (ended, came, mut notes) = (AtomicBool::new(false), AtomicBool::new(false), Vec::new());
         let (talked, sent_ns) = std::thread::scope(|scope| {
             let (came, ended) = (&came, &ended);
