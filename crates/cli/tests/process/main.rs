@@ -143,7 +143,8 @@ use tools::has;
 fn ontick(arguments: &[&str]) -> Command {
     apart::beside_others(arguments);
     let mut command = Command::new(env!("CARGO_BIN_EXE_ontick"));
-    command.args(arguments);
+    // Lines are as long as they are without a terminal.
+    command.args(arguments).env_remove("COLUMNS");
     command
 }
 
