@@ -92,8 +92,7 @@ impl Client {
         // Answers go to an address; one without a file leaves none behind.
         let name = format!("ontick-ptp-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
         let own = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
-        own.connect(socket)?;
-        Ok(Self { socket: own, addressing, ports, sequence: 0 })
+        Ok(Self { socket: connected(own, socket)?, addressing, ports, sequence: 0 })
     }
 
     /// To a ptp4l that another program started, whose number of ports it says itself.
@@ -180,6 +179,15 @@ impl Client {
     }
 }
 
+/// The socket to a peer, without what others sent to it before.
+fn connected(own: UnixDatagram, peer: &Path) -> io::Result<UnixDatagram> {
+    own.connect(peer)?;
+    own.set_nonblocking(true)?;
+    while own.recv(&mut [0]).is_ok() {}
+    own.set_nonblocking(false)?;
+    Ok(own)
+}
+
 fn is_silence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
@@ -252,6 +260,21 @@ mod tests {
             assert!(matches!(error, ClientError::Silent), "{error}");
         }
         assert!(Client::connect(&folder.path().join("none"), addressing, 1).is_err());
+    }
+
+    #[test]
+    fn what_came_before_it_was_connected_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let [ptp4l, own, other] = ["ptp4l", "own", "other"].map(|name| folder.path().join(name));
+        let (_ptp4l, other) = (UnixDatagram::bind(&ptp4l).unwrap(), UnixDatagram::bind(other).unwrap());
+        let socket = UnixDatagram::bind(&own).unwrap();
+        for _ in 0..3 {
+            other.send_to(b"forged", &own).unwrap();
+        }
+        let socket = connected(socket, &ptp4l).unwrap();
+        assert!(other.send_to(b"forged", &own).is_err());
+        socket.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        assert!(is_silence(&socket.recv(&mut [0; 10]).unwrap_err()));
     }
 
     #[test]
