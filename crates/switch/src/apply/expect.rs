@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::undo::{qdiscs, root_of};
-use super::{Host, Link, Refused, Snapshot, links, openvswitch, undo};
+use super::{Host, Link, Refused, Snapshot, filters, links, openvswitch, undo};
 use crate::ethtool::mac_merge;
 use crate::qdisc::{Cbs, HANDLE, Mqprio, Prio, Taprio, TaprioState};
 
@@ -371,16 +371,16 @@ impl Expect {
                 missing.map(|(parent, kind)| format!("has no {kind} at {parent}"))
             }
             Expect::Filters { port, filters } => {
-                let now = undo::priorities_at(host, port)?;
+                let now = filters::priorities_at(host, port)?;
                 let missing = filters.iter().find(|filter| !now.contains(filter));
                 missing.map(|(preference, _)| format!("has no filter with preference {preference} as it was set"))
             }
             Expect::Policed { port, actions, preferences, gates } => {
-                let now = undo::policers_at(host, port)?;
+                let now = filters::policers_at(host, port)?;
                 let is_ours = |number: u32| actions.iter().any(|actions| actions.has(number));
                 let there = |preference: &&u16| now.iter().any(|(of, number)| of == *preference && is_ours(*number));
                 let missing = preferences.iter().find(|preference| !there(preference));
-                let listed = undo::stream_gates_at(host, port)?;
+                let listed = filters::stream_gates_at(host, port)?;
                 let cut = gates.iter().find_map(|(number, entries)| {
                     let (_, now) = listed.iter().find(|(of, now)| of == number && now != entries)?;
                     Some(format!("has a stream gate of {now} entries, not {entries}"))

@@ -8,6 +8,7 @@
 mod act;
 mod execute;
 mod expect;
+mod filters;
 mod gates_message;
 mod host;
 mod journal;
@@ -29,6 +30,7 @@ pub use act::Act;
 pub(crate) use execute::carry_out;
 pub use execute::{ApplyError, Reverted, UndoneStep, apply, revert};
 pub use expect::{Difference, Expect, StreamActions, differences};
+pub(crate) use filters::{FIRST_PREFERENCE, Hook, preferences_at};
 pub(crate) use gates_message::tc_can_set;
 pub use host::{Host, Link, Live, Refused, links};
 pub(crate) use host::{not_installed, parsed};
@@ -39,8 +41,8 @@ pub use startup::StartupFile;
 pub use switch_dir::{Lock, SwitchDir, SwitchDirError, Watcher};
 pub use time_loss::TimeLoss;
 pub use unconfirmed::Unconfirmed;
-pub(crate) use undo::{Hook, preferences_at, qdiscs, root_of};
 pub use undo::{Iface, Undo};
+pub(crate) use undo::{qdiscs, root_of};
 
 /// What is to be done, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

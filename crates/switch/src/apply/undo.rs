@@ -5,6 +5,7 @@ use ontick_undo::Undone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::filters::{self, Hook};
 use super::host::parsed;
 use super::{Act, Host, Link, Refused, links, openvswitch};
 use crate::ethtool::mac_merge;
@@ -270,12 +271,9 @@ impl Undo {
                 restore(now != *was, host, &[Act::MacMerge { port: port.name.clone(), wanted: *was }])
             }
             Undo::RootQdisc { port, handle, was } => root_qdisc(host, &port.name, handle, was),
-            Undo::Clsact { port } => {
-                let there = qdiscs(host, &port.name)?.iter().any(|qdisc| qdisc["kind"] == "clsact");
-                restore(there, host, &[Act::run(format!("tc qdisc del dev {} clsact", port.name))])
-            }
-            Undo::Filters { port, preferences } => remove_filters(host, &port.name, Hook::Egress, preferences),
-            Undo::Policers { port, preferences } => remove_filters(host, &port.name, Hook::Ingress, preferences),
+            Undo::Clsact { port } => filters::remove_hooks(host, &port.name),
+            Undo::Filters { port, preferences } => filters::remove(host, &port.name, Hook::Egress, preferences),
+            Undo::Policers { port, preferences } => filters::remove(host, &port.name, Hook::Ingress, preferences),
             Undo::NftTable { family, table } => {
                 let there =
                     host.query(&["nft", "list", "tables"])?.lines().any(|l| l == format!("table {family} {table}"));
@@ -286,7 +284,7 @@ impl Undo {
     }
 }
 
-fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refused> {
+pub(super) fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refused> {
     if !differs {
         return Ok(Undone::AlreadyAsBefore);
     }
@@ -312,76 +310,6 @@ pub(crate) fn groups_at(host: &impl Host, bridge: &str, port: &str) -> Result<Ve
     let entries = bridges.iter().filter_map(|bridge| bridge["mdb"].as_array()).flatten();
     let here = entries.filter(|entry| entry["port"] == *port);
     Ok(here.filter_map(|entry| Some(entry["grp"].as_str()?.to_owned())).collect())
-}
-
-/// Where filters are asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hook {
-    /// Where frames come in.
-    Ingress,
-    /// Where they go out.
-    Egress,
-}
-
-impl Hook {
-    fn word(self) -> &'static str {
-        match self {
-            Hook::Ingress => "ingress",
-            Hook::Egress => "egress",
-        }
-    }
-}
-
-fn remove_filters(host: &impl Host, port: &str, hook: Hook, preferences: &[u16]) -> Result<Undone, Refused> {
-    let present = preferences_at(host, port, hook)?;
-    let ours = preferences.iter().filter(|preference| present.contains(preference));
-    let delete = |preference: &u16| Act::run(format!("tc filter del dev {port} {} pref {preference}", hook.word()));
-    let acts: Vec<Act> = ours.map(delete).collect();
-    restore(!acts.is_empty(), host, &acts)
-}
-
-fn filters_at(host: &impl Host, port: &str, hook: Hook) -> Result<Vec<Value>, Refused> {
-    let argv = ["tc", "-j", "filter", "show", "dev", port, hook.word()];
-    parsed(&argv, &host.query(&argv)?)
-}
-
-fn preference(filter: &Value) -> Option<u16> {
-    u16::try_from(filter["pref"].as_u64()?).ok()
-}
-
-/// Preferences that filters have.
-pub(crate) fn preferences_at(host: &impl Host, port: &str, hook: Hook) -> Result<Vec<u16>, Refused> {
-    let mut all: Vec<u16> = filters_at(host, port, hook)?.iter().filter_map(preference).collect();
-    all.dedup();
-    Ok(all)
-}
-
-/// Preferences of filters at the way out that set a priority, each with that.
-pub(crate) fn priorities_at(host: &impl Host, port: &str) -> Result<Vec<(u16, u8)>, Refused> {
-    let set = |filter: &Value| {
-        let edit = filter["options"]["actions"].as_array()?.iter().find(|action| action["kind"] == "skbedit")?;
-        let minor = edit["priority"].as_str()?.rsplit(':').next()?;
-        Some((preference(filter)?, u8::from_str_radix(minor, 16).ok()?))
-    };
-    Ok(filters_at(host, port, Hook::Egress)?.iter().filter_map(set).collect())
-}
-
-/// Preferences of filters at the way in that have actions, each with the lowest number of these.
-pub(crate) fn policers_at(host: &impl Host, port: &str) -> Result<Vec<(u16, u32)>, Refused> {
-    let one = |filter: &Value| {
-        let actions = filter["options"]["actions"].as_array()?;
-        let numbers = actions.iter().filter_map(|action| u32::try_from(action["index"].as_u64()?).ok());
-        Some((preference(filter)?, numbers.min()?))
-    };
-    Ok(filters_at(host, port, Hook::Ingress)?.iter().filter_map(one).collect())
-}
-
-/// Stream gates of the filters at the way in: the number of each, and how many entries its list has.
-pub(crate) fn stream_gates_at(host: &impl Host, port: &str) -> Result<Vec<(u32, usize)>, Refused> {
-    let one = |action: &Value| Some((action["index"].as_u64()?.try_into().ok()?, action["schedule"].as_array()?.len()));
-    let filters = filters_at(host, port, Hook::Ingress)?;
-    let actions = filters.iter().filter_map(|filter| filter["options"]["actions"].as_array()).flatten();
-    Ok(actions.filter_map(one).collect())
 }
 
 fn root_qdisc(host: &impl Host, port: &str, handle: &str, was: &str) -> Result<Undone, Refused> {

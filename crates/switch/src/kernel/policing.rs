@@ -18,7 +18,7 @@ use ontick_tsn::model::{Bridge, Meter, Stream, StreamGate, Switch};
 use super::gates::{When, base_ns, clock_name};
 use super::hook::filters_step;
 use super::probe;
-use crate::apply::{Act, Expect, Hook, Host, Iface, Link, Plan, Step, StreamActions, Undo};
+use crate::apply::{Act, Expect, FIRST_PREFERENCE, Hook, Host, Iface, Link, Plan, Step, StreamActions, Undo};
 
 pub use actions::parts;
 pub use change::StreamChange;
@@ -27,9 +27,7 @@ pub(super) use counts::counts;
 
 use actions::{as_planned, taken};
 
-/// Filters are asked in the order of their preference, which others may have taken up to here.
-const FIRST_PREFERENCE: u16 = 40_000;
-/// And so may numbers of actions.
+/// Others may have taken numbers of actions up to here.
 const FIRST_ACTION: u32 = 40_000;
 /// Octets of a frame that are no data: addresses and EtherType, which the kernel has taken off by then, and check sequence.
 const AROUND: u32 = 14 + 4;

@@ -1,12 +1,9 @@
 //! tc-flower(8) and `skbedit` at the way out of each port: sees every frame, bridged or the machine's own.
 
 use super::{ClassifierInput, mac, words};
-use crate::apply::{Act, Expect, Hook, Host, Iface, Step, Undo};
+use crate::apply::{Act, Expect, FIRST_PREFERENCE, Hook, Host, Iface, Step, Undo};
 use crate::kernel::hook::filters_step;
 use ontick_tsn::model::{Address, Rule};
-
-/// Filters are asked in the order of their preference, which others may have taken up to here.
-const FIRST: u16 = 40_000;
 
 pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<Step>, String> {
     let mut filters = Vec::new();
@@ -23,7 +20,7 @@ pub(super) fn steps(host: &impl Host, wanted: &ClassifierInput) -> Result<Vec<St
 
 fn on_port(host: &impl Host, port: &Iface, filters: &[(String, u8)]) -> Result<Step, String> {
     let name = &port.name;
-    let preferences: Vec<u16> = (FIRST..).take(filters.len()).collect();
+    let preferences: Vec<u16> = (FIRST_PREFERENCE..).take(filters.len()).collect();
     let undo = Undo::Filters { port: port.clone(), preferences: preferences.clone() };
     let step = Step::of(name, "frames get their class (tc flower)");
     let mut step = filters_step(host, step, (port, Hook::Egress), &preferences, &[], undo)?;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use ontick_tsn::model::{Stream, Switch};
 
 use super::actions::as_planned;
-use super::{FIRST_PREFERENCE, Policing, base_of};
+use super::{Policing, base_of};
 use crate::apply::{
-    Act, Entry, Expect, Hook, Host, Iface, Journal, JournalError, Link, Plan, Refused, Step, Undo, links,
-    preferences_at,
+    Act, Entry, Expect, FIRST_PREFERENCE, Hook, Host, Iface, Journal, JournalError, Link, Plan, Refused, Step, Undo,
+    links, preferences_at,
 };
 
 /// Of the filters that no frame comes to: they start gates before frames come to those.
