@@ -86,6 +86,13 @@ impl<'a> Carried<'a> {
         }
     }
 
+    /// Times that what carries them has looked around, or nothing where that is the kernel. Of a core that does not get its
+    /// CPU it does not grow.
+    pub fn turns(&self) -> Option<u64> {
+        let Self::User(_, _, services) = self else { return None };
+        Some(services.iter().map(|of| of.report().counters.turns.get()).sum())
+    }
+
     /// Frames that they took in and did not send, by why; those that wait are among them.
     pub fn not_sent(&self) -> Result<Vec<(String, u64)>, NamespacesError> {
         match self {

@@ -9,6 +9,7 @@ mod carrier;
 mod emulation;
 mod outcome;
 mod place;
+mod silence;
 mod testbed;
 mod trial;
 

@@ -11,6 +11,7 @@ use ontick_tsn::planning::Timetable;
 use ontick_tsn::validate::Schedule;
 
 use super::carrier::Carried;
+use super::silence::Silence;
 use super::testbed::Testbed;
 use super::{NamespacesError, Options, Planned, soon_ns};
 use crate::arrivals::Expected;
@@ -24,8 +25,6 @@ use crate::switches::{models, out_of};
 const RING: u32 = 16_384;
 /// Whoever runs is looked after this often.
 const LOOK: Duration = Duration::from_millis(40);
-/// When nothing has come for so long after the last was sent, nothing will.
-const QUIET: Duration = Duration::from_millis(300);
 
 /// Which gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +99,7 @@ impl<'a> Trial<'a> {
             let mut service = |notes: &mut Vec<String>| {
                 notes.extend(carried.service().filter(|note| !notes.contains(note)));
                 std::thread::sleep(LOOK);
+                carried.turns()
             };
             while !talkers.is_finished() && !stop.load(Relaxed) {
                 service(&mut notes);
@@ -108,12 +108,10 @@ impl<'a> Trial<'a> {
             }
             let talked = talkers.stop();
             let sent_ns = ontick_rt::clock::ClockId::Tai.now_ns().clamp(from_ns, until_ns) - from_ns;
-            let mut last = Instant::now();
-            while last.elapsed() < QUIET {
-                service(&mut notes);
-                if came.swap(false, Relaxed) {
-                    last = Instant::now();
-                }
+            let mut silence = Silence::begin(Instant::now());
+            while !silence.is_end(Instant::now()) {
+                let turns = service(&mut notes);
+                silence.look(Instant::now(), came.swap(false, Relaxed), turns);
             }
             ended.store(true, Relaxed);
             for thread in threads {
