@@ -1,8 +1,10 @@
 //! What carries frames from port to port of the switches.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ontick_switch::user::CorePlacement;
+use ontick_switch::user::counters::Counters;
 use ontick_switch::user::serve::Service;
 use ontick_switch::verify::under_test::{KernelPlane, WAITING};
 use ontick_tsn::egress::DataPlane;
@@ -93,31 +95,6 @@ impl<'a> Carried<'a> {
         Some(services.iter().map(|of| of.report().counters.turns.get()).sum())
     }
 
-    /// Frames that they took in and did not send, by why; those that wait are among them.
-    pub fn not_sent(&self) -> Result<Vec<(String, u64)>, NamespacesError> {
-        match self {
-            Self::User(_, _, services) => {
-                let counters: Vec<_> = services.iter().map(|of| of.report().counters).collect();
-                let dropped = dropped(counters.iter().map(|of| &**of));
-                let queues = counters.iter().flat_map(|of| &of.ports).flat_map(|port| &port.queues);
-                let waiting = (WAITING, queues.map(|queue| queue.waiting.get()).sum());
-                // Streams have none: these are the frames by which switches learn about their links.
-                let of_streams = dropped.into_iter().filter(|(why, _)| *why != "reserved address");
-                Ok(of_streams.chain([waiting]).map(|(why, frames)| (why.to_owned(), frames)).collect())
-            }
-            Self::Kernel(planes) => {
-                let mut all: Vec<(String, u64)> = Vec::new();
-                for (why, frames) in planes.iter().map(KernelPlane::not_sent).collect::<Result<Vec<_>, _>>()?.concat() {
-                    match all.iter_mut().find(|(other, _)| *other == why) {
-                        Some((_, sum)) => *sum += frames,
-                        None => all.push((why, frames)),
-                    }
-                }
-                Ok(all)
-            }
-        }
-    }
-
     /// How often a core was held up, and the longest time, in ns.
     pub fn stalls(&self) -> (u64, u64) {
         let Self::User(_, _, services) = self else { return (0, 0) };
@@ -152,10 +129,33 @@ impl<'a> Carried<'a> {
         }
     }
 
-    /// Ends them. The kernel's end with their namespaces.
-    pub fn stop(self) {
-        if let Self::User(_, _, services) = self {
-            services.into_iter().for_each(|service| drop(service.stop()));
+    /// Ends them; frames that they took in and did not send, by why, those that waited among them. The kernel's end with their
+    /// namespaces.
+    pub fn stop(self) -> Result<Vec<(String, u64)>, NamespacesError> {
+        match self {
+            // What came when a ring was full is known for certain when the core has ended.
+            Self::User(_, _, services) => {
+                Ok(unsent(&services.into_iter().map(|of| of.stop().counters).collect::<Vec<_>>()))
+            }
+            Self::Kernel(planes) => {
+                let mut all: Vec<(String, u64)> = Vec::new();
+                for (why, frames) in planes.iter().map(KernelPlane::not_sent).collect::<Result<Vec<_>, _>>()?.concat() {
+                    match all.iter_mut().find(|(other, _)| *other == why) {
+                        Some((_, sum)) => *sum += frames,
+                        None => all.push((why, frames)),
+                    }
+                }
+                Ok(all)
+            }
         }
     }
+}
+
+fn unsent(counters: &[Arc<Counters>]) -> Vec<(String, u64)> {
+    let dropped = dropped(counters.iter().map(|of| &**of));
+    let queues = counters.iter().flat_map(|of| &of.ports).flat_map(|port| &port.queues);
+    let waiting = (WAITING, queues.map(|queue| queue.waiting.get()).sum());
+    // Streams have none: these are the frames by which switches learn about their links.
+    let of_streams = dropped.into_iter().filter(|(why, _)| *why != "reserved address");
+    of_streams.chain([waiting]).map(|(why, frames)| (why.to_owned(), frames)).collect()
 }

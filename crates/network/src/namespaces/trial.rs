@@ -123,11 +123,10 @@ impl<'a> Trial<'a> {
         let mut lost: Vec<(String, u64)> = Vec::new();
         let overflowed: u64 = listeners.iter().map(|of| of.strays().overflowed).sum();
         let cables = self.lost_at_cables()?.saturating_sub(cables_before);
-        lost.extend(carried.not_sent()?);
+        let (stalls, about) = (carried.stalls(), carried.about());
+        lost.extend(carried.stop()?);
         lost.extend([("at a cable".to_owned(), cables), ("ring of a listener".to_owned(), overflowed)]);
         lost.retain(|(_, frames)| *frames > 0);
-        let (stalls, about) = (carried.stalls(), carried.about());
-        carried.stop();
         let mut counts = vec![(0, 0, 0); network.streams.len()];
         streams.iter().zip(&talked.counts).for_each(|(stream, of)| counts[*stream] = *of);
         let passed = self.passed(&listeners, traced_ns.0);
