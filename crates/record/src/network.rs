@@ -160,9 +160,10 @@ impl ProvenStream {
             && !self.jitters()
     }
 
-    /// The part of its deadline that its longest latency takes; more than one is late.
+    /// The part of its deadline, and of what is added to it, that its longest latency takes; more than one is late.
     pub fn share_of_deadline(&self) -> f64 {
-        self.max_ns.map_or(0.0, |max_ns| max_ns as f64 / self.deadline_ns.max(1) as f64)
+        let allowed_ns = self.deadline_ns.saturating_add(self.added_ns).max(1);
+        self.max_ns.map_or(0.0, |max_ns| max_ns as f64 / allowed_ns as f64)
     }
 }
 

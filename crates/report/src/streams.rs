@@ -103,14 +103,14 @@ pub(crate) fn verdict(of: &NetworkProof) -> String {
     }
     if failed.is_empty() {
         let worst = of.streams.iter().max_by(|a, b| a.share_of_deadline().total_cmp(&b.share_of_deadline()));
+        let (promise, limit) = match of.emulation {
+            Some(_) => ("their promise and what the emulation adds", "both together"),
+            None => ("their promise", "its deadline"),
+        };
         let worst = worst.map_or(String::new(), |worst| {
             let share = worst.share_of_deadline() * 100.0;
-            format!(" The nearest to its deadline is {} to {} with {share:.0} % of it.", worst.name, worst.to)
+            format!(" The nearest to {limit} is {} to {} with {share:.0} % of it.", worst.name, worst.to)
         });
-        let promise = match of.emulation {
-            Some(_) => "their promise and what the emulation adds",
-            None => "their promise",
-        };
         return format!("All {} came within {promise}, once and in order.{worst}{clocks}", counted(sent, "message"));
     }
     let sums = [
@@ -193,14 +193,16 @@ mod tests {
             stalls: 1,
             longest_stall_ns: 5_200_000,
         };
-        let of = NetworkProof { world: "namespaces".into(), emulation: Some(emulation), ..proof() };
+        let mut of = NetworkProof { world: "namespaces".into(), emulation: Some(emulation), ..proof() };
+        of.streams.iter_mut().for_each(|stream| stream.added_ns = 100);
         let lines = lines(&of);
         let said = |label| lines.iter().find(|line| line.label == label).map(|line| line.parts.join(" · "));
         let needs = "3.00us for a switch with all gates open, p99 3.00us, max 3.00us: added to each promise · the core was held up 1 time, 5.20ms at most";
         assert_eq!(said("emulation").as_deref(), Some(needs));
         assert_eq!(said("talkers").as_deref(), Some("p50 500ns, p99 500ns, max 500ns late · 2 messages not sent"));
         assert_eq!((said("clocks"), said("world").as_deref()), (None, Some("namespaces")));
-        assert!(verdict(&of).starts_with("All 20 messages came within their promise and what the emulation adds"));
+        let all = "All 20 messages came within their promise and what the emulation adds, once and in order. The nearest to both together is near to b with 45 % of it.";
+        assert_eq!(verdict(&of), all);
     }
 
     #[test]
