@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::undo::{qdiscs, root_of};
+use super::qdiscs::{qdiscs, root_of};
 use super::{Host, Link, Refused, Snapshot, filters, links, openvswitch, undo};
 use crate::ethtool::mac_merge;
 use crate::qdisc::{Cbs, HANDLE, Mqprio, Prio, Taprio, TaprioState};

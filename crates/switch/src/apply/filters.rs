@@ -6,7 +6,8 @@ use ontick_undo::Undone;
 use serde_json::Value;
 
 use super::host::parsed;
-use super::undo::{qdiscs, restore};
+use super::qdiscs::qdiscs;
+use super::restore::restore;
 use super::{Act, Host, Refused};
 
 /// Filters are asked in the order of their preference, which others may have taken up to here.

@@ -15,7 +15,9 @@ mod journal;
 mod network;
 pub(crate) mod openvswitch;
 pub mod port;
+mod qdiscs;
 pub mod quoted;
+mod restore;
 mod sessions;
 mod snapshot;
 mod startup;
@@ -35,6 +37,7 @@ pub(crate) use gates_message::tc_can_set;
 pub use host::{Host, Link, Live, Refused, links};
 pub(crate) use host::{not_installed, parsed};
 pub use journal::{Entry, Journal, JournalError};
+pub(crate) use qdiscs::{qdiscs, root_of};
 pub use sessions::{Configuration, ConfigurationLock, Held, Session};
 pub use snapshot::Snapshot;
 pub use startup::StartupFile;
@@ -42,7 +45,6 @@ pub use switch_dir::{Lock, SwitchDir, SwitchDirError, Watcher};
 pub use time_loss::TimeLoss;
 pub use unconfirmed::Unconfirmed;
 pub use undo::{Iface, Undo};
-pub(crate) use undo::{qdiscs, root_of};
 
 /// What is to be done, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

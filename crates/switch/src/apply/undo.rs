@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::filters::{self, Hook};
 use super::host::parsed;
+use super::qdiscs::{qdiscs, root_of};
+use super::restore::restore;
 use super::{Act, Host, Link, Refused, links, openvswitch};
 use crate::ethtool::mac_merge;
-use crate::qdisc;
 
 /// An interface; another one that took its name later is not it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -282,25 +283,6 @@ impl Undo {
             Undo::Chain { program, chain, table } => remove_chain(host, program, chain, table.as_deref()),
         }
     }
-}
-
-pub(super) fn restore(differs: bool, host: &impl Host, acts: &[Act]) -> Result<Undone, Refused> {
-    if !differs {
-        return Ok(Undone::AlreadyAsBefore);
-    }
-    acts.iter().try_for_each(|act| host.act(act))?;
-    Ok(Undone::Restored)
-}
-
-/// The queueing disciplines of a port, as `tc` shows them.
-pub(crate) fn qdiscs(host: &impl Host, port: &str) -> Result<Vec<Value>, Refused> {
-    let argv = ["tc", "-s", "-j", "qdisc", "show", "dev", port];
-    parsed(&argv, &qdisc::with_every_key(&host.query(&argv)?))
-}
-
-/// The one at the root; the kernel's own choice has the handle `0:`.
-pub(crate) fn root_of(qdiscs: &[Value]) -> Option<&Value> {
-    qdiscs.iter().find(|qdisc| qdisc["root"] == true)
 }
 
 /// Groups, by address, whose entries in a bridge lead to a port.
