@@ -23,7 +23,7 @@ use ontick_rt::thread::{KeptAwake, LatencyRequest, Policy, Refusal, Setup, set_a
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
-pub use account::{Account, calling_user};
+pub use account::{Account, calling_user, sudo_user};
 pub use child::run_as;
 use keeper::Keeper;
 pub use observed::Observed;

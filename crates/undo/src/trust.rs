@@ -24,8 +24,13 @@ pub fn check(path: &Path) -> io::Result<Result<(), Untrusted>> {
 
 /// Checks what is open or known already; `path` names it in the error.
 pub fn check_metadata(path: &Path, found: &Metadata) -> Result<(), Untrusted> {
+    check_metadata_of(path, found, None)
+}
+
+/// As [`check_metadata`], where what belongs to this user is believed, too: the one who called sudo.
+pub fn check_metadata_of(path: &Path, found: &Metadata, user: Option<u32>) -> Result<(), Untrusted> {
     let untrusted = |why: String| Err(Untrusted { path: path.to_owned(), why });
-    if let Some(why) = foreign_owner(found) {
+    if let Some(why) = foreign_owner(found).filter(|_| user != Some(found.uid())) {
         return untrusted(why);
     }
     match found.mode() & 0o022 {
@@ -227,6 +232,9 @@ mod tests {
         fs::write(&file, "").unwrap();
         chown(&file, Some(65_534), None).unwrap();
         assert!(check(&file).unwrap().unwrap_err().why.contains("uid 65534"));
+        let found = fs::symlink_metadata(&file).unwrap();
+        assert_eq!(check_metadata_of(&file, &found, Some(65_534)), Ok(()));
+        assert!(check_metadata_of(&file, &found, Some(65_533)).is_err());
         chown(&folder, Some(65_534), None).unwrap();
         assert_eq!(check_parents(&file, dir.path()).unwrap().unwrap_err().path, folder);
     }

@@ -57,6 +57,11 @@ pub fn calling_user() -> Option<(u32, u32)> {
     (user != 0 && rustix::process::geteuid().is_root()).then_some((user, group))
 }
 
+/// The number of that user.
+pub fn sudo_user() -> Option<u32> {
+    calling_user().map(|(user, _)| user)
+}
+
 /// Name, home and shell of a user.
 fn entry(user: u32) -> io::Result<(CString, CString, CString)> {
     let mut text = vec![0; 16 << 10];

@@ -100,6 +100,33 @@ fn a_search_that_did_not_end_goes_on_or_is_given_up() {
     }
 }
 
+/// In a folder like /tmp anybody can put one where root looks for it, with a command in it.
+#[test]
+fn another_users_journal_is_refused_with_privileges() {
+    if !rustix::process::geteuid().is_root() {
+        return ontick_skip::skipped!("only root can give a file to another user");
+    }
+    let place = Place::new();
+    let journal = place.file("j");
+    let begun = ["sim:good=2", "--time", "2min"];
+    assert!(run(&place.words(&begun, &journal)).status.success());
+    let before = fs::read(&journal).unwrap();
+    std::os::unix::fs::chown(&journal, Some(65_534), None).unwrap();
+    for words in [&["--continue", "--time", "5min"][..], &["--give-up"], &begun] {
+        let refused = run(&place.words(words, &journal));
+        let why = stderr(&refused);
+        assert!(
+            refused.status.code() == Some(2) && why.contains("belongs to another user (uid 65534)"),
+            "{words:?}: {why}"
+        );
+        assert_eq!(fs::read(&journal).unwrap(), before, "{words:?}");
+    }
+    // The user who called sudo is no other.
+    let mut sudo = ontick(&place.words(&["--give-up"], &journal));
+    let given_up = sudo.env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().unwrap();
+    assert!(given_up.status.success(), "{}", stderr(&given_up));
+}
+
 #[test]
 fn what_cannot_be_searched_is_refused_in_a_sentence() {
     let place = Place::new();

@@ -6,8 +6,11 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use ontick_undo::privilege::is_privileged;
 use ontick_undo::record_log::{self, End, Line, line};
+use ontick_undo::trust::{self, Untrusted};
 use ontick_units::exact;
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +72,11 @@ pub enum SearchJournalError {
         /// Its line.
         line: usize,
     },
+    /// Another user could have written it.
+    #[error(
+        "{0}, and a search does what its journal says: look at it, then remove it or make it yours (chown, chmod go-w)"
+    )]
+    Untrusted(Untrusted),
     /// The system refused.
     #[error("{}: {error}", path.display())]
     Io {
@@ -114,9 +122,10 @@ impl SearchJournal {
         Ok(journal)
     }
 
-    /// Reads one, whole or cut off. An empty one is none: its search was killed as it began.
-    pub fn read<B: DeserializeOwned>(path: &Path) -> Result<Kept<B>, SearchJournalError> {
-        let bytes = bytes(path)?;
+    /// Reads one, whole or cut off. An empty one is none: its search was killed as it began. With privileges only one of
+    /// root's, the caller's or this user's (the one who called sudo) is believed: it names commands that are run.
+    pub fn read<B: DeserializeOwned>(path: &Path, user: Option<u32>) -> Result<Kept<B>, SearchJournalError> {
+        let bytes = bytes(&mut open(path, OpenOptions::new().read(true), user)?, path)?;
         if bytes.is_empty() {
             return Err(SearchJournalError::None(path.into()));
         }
@@ -145,13 +154,11 @@ impl SearchJournal {
         kept.ok_or_else(|| SearchJournalError::Foreign(path.into()))
     }
 
-    /// Goes on with one that was read.
-    pub fn resume<B: DeserializeOwned>(path: &Path) -> Result<Self, SearchJournalError> {
+    /// Goes on with one that was read, on the same condition.
+    pub fn resume<B: DeserializeOwned>(path: &Path, user: Option<u32>) -> Result<Self, SearchJournalError> {
         let failed = |error| SearchJournalError::Io { path: path.into(), error };
-        let bytes = bytes(path)?;
-        let mut options = OpenOptions::new();
-        let mut file =
-            options.append(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path).map_err(failed)?;
+        let mut file = open(path, OpenOptions::new().read(true).append(true), user)?;
+        let bytes = bytes(&mut file, path)?;
         match record_log::end_of::<Record<B>>(&bytes) {
             End::Line => {}
             End::Record => file.write_all(b"\n").map_err(failed)?,
@@ -189,16 +196,31 @@ impl SearchJournal {
     }
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, SearchJournalError> {
+/// Never through a link, and never a pipe, which would be waited for.
+fn open(path: &Path, options: &mut OpenOptions, user: Option<u32>) -> Result<File, SearchJournalError> {
+    let untrusted = |why: &str| SearchJournalError::Untrusted(Untrusted { path: path.into(), why: why.into() });
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => SearchJournalError::None(path.into()),
+        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => untrusted("is a link"),
         _ => SearchJournalError::Io { path: path.into(), error },
     };
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options.custom_flags(flags.bits() as i32).open(path).map_err(failed)?;
+    // What is open is looked at: the path may lead elsewhere by now.
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(untrusted("is not a file"));
+    }
+    if is_privileged() {
+        trust::check_metadata_of(path, &found, user).map_err(SearchJournalError::Untrusted)?;
+    }
+    Ok(file)
+}
+
+fn bytes(file: &mut File, path: &Path) -> Result<Vec<u8>, SearchJournalError> {
     let mut bytes = Vec::new();
-    // A pipe that nobody writes to would be waited for.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
+    let read = file.take(LARGEST).read_to_end(&mut bytes);
+    read.map_err(|error| SearchJournalError::Io { path: path.into(), error })?;
     Ok(bytes)
 }
 
@@ -217,13 +239,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         std::fs::write(&path, "").unwrap();
-        assert!(matches!(SearchJournal::read::<String>(&path), Err(SearchJournalError::None(_))));
+        assert!(matches!(SearchJournal::read::<String>(&path, None), Err(SearchJournalError::None(_))));
         std::fs::write(&path, "somebody's").unwrap();
-        assert!(matches!(SearchJournal::read::<String>(&path), Err(SearchJournalError::Foreign(_))));
+        assert!(matches!(SearchJournal::read::<String>(&path, None), Err(SearchJournalError::Foreign(_))));
     }
 
     fn read(path: &Path) -> Kept<String> {
-        SearchJournal::read(path).unwrap()
+        SearchJournal::read(path, None).unwrap()
     }
 
     /// Wherever a journal is cut off, the quartets before are there, and more can be added.
@@ -244,7 +266,7 @@ mod tests {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let before = read(&path);
             assert_eq!(before.search, "asked");
-            SearchJournal::resume::<String>(&path).unwrap().add(&done(9)).unwrap();
+            SearchJournal::resume::<String>(&path, None).unwrap().add(&done(9)).unwrap();
             let after = read(&path);
             assert_eq!(after.done[..before.done.len()], before.done, "cut at {cut}");
             assert_eq!(after.done[before.done.len()..], [done(9)], "cut at {cut}");
@@ -256,7 +278,7 @@ mod tests {
     fn what_is_no_journal_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("j");
-        let refused = || SearchJournal::read::<String>(&path).unwrap_err().to_string();
+        let refused = || SearchJournal::read::<String>(&path, None).unwrap_err().to_string();
         assert!(refused().contains("no search to go on with"));
         for text in
             ["{}\n", "{\"step\":\"end\"}\n", "{\"step\":\"begin\",\"journal\":\"ontick-tune/1\",\"search\":\"\"}\n"]
@@ -268,5 +290,42 @@ mod tests {
         std::fs::write(&path, format!("{begin}?\n{{\"step\":\"end\"}}\n")).unwrap();
         assert!(refused().contains("line 2"));
         assert!(matches!(SearchJournal::create(&path, ""), Err(SearchJournalError::Exists(_))));
+    }
+
+    /// Root would run what another user asks for there.
+    #[test]
+    fn another_users_journal_is_not_believed_with_privileges() {
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can give a file to another user");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        SearchJournal::create(&path, "asked").unwrap();
+        std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
+        let refused = |user| {
+            let whys =
+                [SearchJournal::read::<String>(&path, user).err(), SearchJournal::resume::<String>(&path, user).err()];
+            whys.map(|why| why.map(|why| why.to_string()))
+        };
+        for why in refused(None).into_iter().chain(refused(Some(65_533))) {
+            assert!(why.as_ref().is_some_and(|why| why.contains("another user (uid 65534)")), "{why:?}");
+        }
+        assert_eq!(refused(Some(65_534)), [None, None], "the user who called sudo");
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+        let [read, resumed] = refused(Some(65_534));
+        assert!(read.unwrap().contains("written by others") && resumed.is_some());
+    }
+
+    #[test]
+    fn a_link_a_pipe_and_a_folder_are_no_journals() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        SearchJournal::create(&place("j"), "asked").unwrap();
+        std::os::unix::fs::symlink(place("j"), place("link")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, place("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        for (name, why) in [("link", "is a link"), ("pipe", "is not a file"), (".", "is not a file")] {
+            let refused = SearchJournal::read::<String>(&place(name), None).unwrap_err().to_string();
+            assert!(refused.contains(why), "{name}: {refused}");
+        }
     }
 }

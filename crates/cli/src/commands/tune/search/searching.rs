@@ -19,6 +19,7 @@ use super::{Search, found};
 use crate::commands::measuring::announce_time;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{OutputFlags, needs_root};
+use crate::launch::sudo_user;
 use crate::{stop, temporary_settings, terminal};
 
 const SIMULATED: &str = "a modelled machine with candidates of known effect, in virtual time";
@@ -90,7 +91,7 @@ pub fn output_of(flags: &Search) -> OutputFlags {
 
 /// Puts back what a killed search left, and removes its journal.
 pub fn give_up(journal: &Path) -> Result<Outcome, Failure> {
-    let kept = SearchJournal::read::<Asked>(journal)?;
+    let kept = SearchJournal::read::<Asked>(journal, sudo_user())?;
     let is_simulated = kept.search.candidates()?.iter().any(Candidate::is_simulated);
     if !is_simulated {
         needs_root(&Root::live(), "tune search --give-up")?;
@@ -177,14 +178,14 @@ impl<'a> Prepared<'a> {
     }
 
     fn again(flags: &Search, stop: &'a AtomicBool) -> Result<Self, Failure> {
-        let kept = SearchJournal::read::<Asked>(&flags.journal)?;
+        let kept = SearchJournal::read::<Asked>(&flags.journal, sudo_user())?;
         let mut asked = kept.search;
         asked.time_ns = flags.time.unwrap_or(asked.time_ns);
         asked.check_time()?;
         let candidates = asked.candidates()?;
         let (done, unusable) = (kept.done, kept.unusable);
         if candidates.iter().any(Candidate::is_simulated) {
-            let journal = SearchJournal::resume::<Asked>(&flags.journal)?;
+            let journal = SearchJournal::resume::<Asked>(&flags.journal, sudo_user())?;
             return Ok(Self { asked, candidates, done, unusable, journal, machine: None, here: None });
         }
         needs_root(&Root::live(), "tune search --continue")?;
@@ -200,7 +201,7 @@ impl<'a> Prepared<'a> {
         let target = crate::flags::target(&root, &facts, Some(cpus), asked.profile)?;
         let mut machine = Machine::new(target.clone(), facts.clone(), asked.clone(), &flags.journal, stop)?;
         machine.measure(candidates.clone(), asked.clone())?;
-        let journal = SearchJournal::resume::<Asked>(&flags.journal)?;
+        let journal = SearchJournal::resume::<Asked>(&flags.journal, sudo_user())?;
         let (machine, here) = (Some(machine), Some((facts, target)));
         Ok(Self { asked, candidates, done, unusable, journal, machine, here })
     }
@@ -214,7 +215,7 @@ fn asked_for(flags: &Search, profile: Profile, cpu: u32, cpus: &CpuList) -> Resu
 
 /// A journal of a search that did not end must not be lost.
 fn check_journal(path: &Path) -> Result<(), Failure> {
-    match SearchJournal::read::<Asked>(path) {
+    match SearchJournal::read::<Asked>(path, sudo_user()) {
         Err(SearchJournalError::None(_)) => Ok(()),
         Ok(kept) if kept.ended => Ok(()),
         Ok(kept) => Err(Failure::new(format!(

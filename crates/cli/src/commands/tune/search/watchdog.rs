@@ -16,6 +16,7 @@ use ontick_units::exact;
 
 use super::asked::Asked;
 use crate::failure::{Failure, Outcome};
+use crate::launch::sudo_user;
 use crate::{flags, temporary_settings, terminal};
 
 /// The shortest time without a sign of life that means anything: they come every 200 ms.
@@ -86,8 +87,8 @@ fn undo_settings() {
 /// What cannot be written is known to the search alone, if it gets its turn again.
 fn add_to(journal: &Path, announced: &str, undone_after_ns: u64) {
     let Ok(on) = announced.split_whitespace().map(str::parse).collect::<Result<Vec<usize>, _>>() else { return };
-    if SearchJournal::read::<Asked>(journal).is_ok() {
-        let _ = SearchJournal::resume::<Asked>(journal)
+    if SearchJournal::read::<Asked>(journal, sudo_user()).is_ok() {
+        let _ = SearchJournal::resume::<Asked>(journal, sudo_user())
             .and_then(|mut journal| journal.add_unusable(&Unusable { on, undone_after_ns }));
     }
 }

@@ -44,7 +44,7 @@ pub fn begin(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
         ));
     }
     let path = machine::journal_path(root)?;
-    match SearchJournal::read::<Asked>(&path) {
+    match SearchJournal::read::<Asked>(&path, None) {
         Err(SearchJournalError::None(_)) => {}
         Ok(kept) if kept.ended => {}
         Ok(_) => {

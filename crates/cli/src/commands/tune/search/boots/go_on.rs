@@ -16,10 +16,10 @@ use crate::{stop, terminal};
 pub fn go_on(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
     let path = machine::journal_path(root)?;
     let settings = Journal::open(root)?;
-    let kept = SearchJournal::read::<Asked>(&path)?;
+    let kept = SearchJournal::read::<Asked>(&path, None)?;
     if let Some(boots) = flags.boots {
         check_boots(boots, kept.search.candidates.len())?;
-        SearchJournal::resume::<Asked>(&path)?.add_boot(&BootStep::Most { boots })?;
+        SearchJournal::resume::<Asked>(&path, None)?.add_boot(&BootStep::Most { boots })?;
     }
     with(flags, root, settings)
 }
@@ -46,10 +46,10 @@ fn steps(flags: &Search, root: &Root, settings: &mut Journal) -> Result<Outcome,
     let path = machine::journal_path(root)?;
     let stop = stop::on_signal()?;
     loop {
-        let kept = SearchJournal::read::<Asked>(&path)?;
+        let kept = SearchJournal::read::<Asked>(&path, None)?;
         let (asked, boots) = (&kept.search, kept.search.of_boots()?);
         let state = replay(asked.plan_of_boots(boots), &kept.boots);
-        let mut journal = SearchJournal::resume::<Asked>(&path)?;
+        let mut journal = SearchJournal::resume::<Asked>(&path, None)?;
         let now = machine::boot_now(root);
         let next = state.next(&now);
         // First of all: whatever ends this boot from here on, it came up.

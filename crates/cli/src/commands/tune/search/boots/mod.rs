@@ -37,7 +37,7 @@ fn give_up(root: &Root) -> Result<Outcome, Failure> {
     needs_root(root, "tune search --boot --give-up")?;
     let path = machine::journal_path(root)?;
     let mut settings = Journal::open(root)?;
-    let kept = SearchJournal::read::<Asked>(&path);
+    let kept = SearchJournal::read::<Asked>(&path, None);
     machine::put_back(root, &mut settings, machine::is_ours)?;
     if path.exists() {
         std::fs::remove_file(&path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;

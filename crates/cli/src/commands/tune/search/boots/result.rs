@@ -17,7 +17,7 @@ const SIMULATED: &str = "a modelled machine that restarts, with candidates of kn
 
 /// Shows what the journal holds, and changes nothing.
 pub fn show(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
-    let kept = SearchJournal::read::<Asked>(&machine::journal_path(root)?)?;
+    let kept = SearchJournal::read::<Asked>(&machine::journal_path(root)?, None)?;
     deliver(flags, root, &kept)
 }
 
