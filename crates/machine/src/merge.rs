@@ -19,10 +19,23 @@ pub fn without(original: &str, ours: &str, now: &str) -> Option<String> {
     let one_line = [original, ours, now].iter().all(|text| text.trim_end().lines().count() <= 1);
     // A command line is one line: there a word is what others change.
     let parts: fn(&str) -> Vec<&str> = match one_line {
-        true => |text| text.split_inclusive(char::is_whitespace).collect(),
+        true => words_and_gaps,
         false => |text| text.split_inclusive('\n').collect(),
     };
     merge(&parts(ours), &parts(original), &parts(now)).map(|parts| parts.concat())
+}
+
+/// The gaps are parts of their own: a word with the gap behind it is another one where something follows it.
+fn words_and_gaps(text: &str) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(first) = rest.chars().next() {
+        let is_gap = first.is_whitespace();
+        let end = rest.find(|c: char| c.is_whitespace() != is_gap).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        parts.push(part);
+        rest = after;
+    }
+    parts
 }
 
 /// What was made of a stretch of the base.
@@ -50,16 +63,15 @@ fn hunks(base: &[&str], new: &[&str]) -> Vec<Hunk> {
 fn merge<'a>(base: &[&'a str], mine: &[&'a str], theirs: &[&'a str]) -> Option<Vec<&'a str>> {
     let undo = hunks(base, mine);
     let mut all: Vec<(Range<usize>, &[&'a str])> = undo.into_iter().map(|h| (h.base, &mine[h.new])).collect();
-    for hunk in hunks(base, theirs) {
-        let their = (hunk.base, &theirs[hunk.new]);
+    for mut hunk in hunks(base, theirs) {
         // Somebody took our lines out already.
-        if all.contains(&their) {
+        if all.contains(&(hunk.base.clone(), &theirs[hunk.new.clone()])) {
             continue;
         }
-        if all.iter().any(|(range, _)| collide(range, &their.0)) {
-            return None;
+        while all.iter().any(|(range, _)| collide(range, &hunk.base)) {
+            hunk = earlier(hunk, base, theirs)?;
         }
-        all.push(their);
+        all.push((hunk.base, &theirs[hunk.new]));
     }
     // At one place what is put in comes before what is replaced.
     all.sort_by_key(|(range, _)| (range.start, range.end));
@@ -71,6 +83,13 @@ fn merge<'a>(base: &[&'a str], mine: &[&'a str], theirs: &[&'a str]) -> Option<V
     }
     merged.extend_from_slice(&base[at..]);
     Some(merged)
+}
+
+/// The same insertion one part further to the front: of `a x` in place of `a`, ` x` behind it was put in as well as `x `.
+fn earlier(hunk: Hunk, base: &[&str], theirs: &[&str]) -> Option<Hunk> {
+    let (at, new) = (hunk.base.start.checked_sub(1)?, hunk.new);
+    let alike = hunk.base.is_empty() && base[at] == theirs[new.end - 1];
+    alike.then(|| Hunk { base: at..at, new: new.start - 1..new.end - 1 })
 }
 
 /// Whether two stretches share a part, or something is put in at one place by both.
@@ -107,10 +126,31 @@ mod tests {
         assert_eq!(line.as_deref(), Some("root=b quiet rw\n"));
     }
 
+    #[test]
+    fn a_word_beside_ours_stays() {
+        let (before, ours) = ("root=a\n", "root=a skew_tick=1 isolcpus=3\n");
+        for (now, expected) in [
+            ("root=a skew_tick=1 isolcpus=3 x=1\n", Some("root=a x=1\n")),
+            ("root=a skew_tick=1 isolcpus=3 x=1", Some("root=a x=1")),
+            ("x=1 root=a skew_tick=1 isolcpus=3\n", Some("x=1 root=a\n")),
+            ("root=a x=1 skew_tick=1 isolcpus=3\n", Some("root=a x=1\n")),
+            // Among ours, or in their place: nobody can tell what is wanted.
+            ("root=a skew_tick=1 x=1 isolcpus=3\n", None),
+            ("root=a skew_tick=1 isolcpus=2\n", None),
+        ] {
+            assert_eq!(without(before, ours, now).as_deref(), expected, "{now}");
+        }
+    }
+
     proptest! {
         #[test]
         fn without_others_the_original_comes_back(a in "([ab]\n){0,6}", b in "([abc]\n){0,8}") {
             prop_assert_eq!(without(&a, &b, &b), Some(a));
+        }
+
+        #[test]
+        fn words_and_gaps_are_the_text(text in "[ab \t\n]{0,12}") {
+            prop_assert_eq!(words_and_gaps(&text).concat(), text);
         }
 
         #[test]
