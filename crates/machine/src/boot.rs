@@ -13,6 +13,7 @@ mod grub;
 pub mod grubenv;
 mod loader_entry;
 mod one_line;
+mod standing;
 mod tryboot;
 mod uenv;
 pub mod unit;
@@ -22,6 +23,7 @@ use serde::Serialize;
 
 use crate::config_txt;
 use crate::facts::Facts;
+use crate::journal::{Content, Journal};
 use crate::root::{FileError, Root};
 use crate::target::Target;
 
@@ -139,12 +141,16 @@ impl Edit {
 /// boot only, so that a bad argument cannot lock the user out.
 pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<BootPlan, BootError> {
     let place = find(root)?;
+    let journal = Journal::read(root)?;
     let (arguments, mut notes) = wanted::arguments(facts, target);
-    let settings = match place {
-        BootFiles::RaspberryPi { .. } => wanted::settings(facts, target, &mut notes),
+    let settings = match &place {
+        BootFiles::RaspberryPi { config, .. } => {
+            let is_ours = standing::of(&journal, config).is_some();
+            wanted::settings(facts, target, is_ours, &mut notes)
+        }
         _ => Vec::new(),
     };
-    let mut drafts = Drafts { root, edits: Vec::new(), notes };
+    let mut drafts = Drafts { root, journal: &journal, edits: Vec::new(), notes };
     if trial {
         drafts.edits = TRIAL.edits(root, &place, facts, &arguments, &pairs(&settings))?;
     } else {
@@ -179,6 +185,8 @@ pub(crate) fn commands_after<'a>(root: &Root, paths: impl Iterator<Item = &'a st
 /// The files as they will be, while a plan is made.
 struct Drafts<'a> {
     root: &'a Root,
+    /// What ontick wrote before, which a new plan takes the place of.
+    journal: &'a Journal,
     edits: Vec<Edit>,
     notes: Vec<String>,
 }
@@ -194,7 +202,7 @@ impl Drafts<'_> {
         match place {
             BootFiles::RaspberryPi { cmdline, config } => {
                 self.edit(cmdline, |text| BootFile::OneLine.with(text, args))?;
-                if !settings.is_empty() {
+                if !settings.is_empty() || standing::of(self.journal, config).is_some() {
                     self.edit(config, |text| Ok(config_txt::with(text, &pairs(settings), MARK)))?;
                 }
                 Ok(())
@@ -204,6 +212,9 @@ impl Drafts<'_> {
             BootFiles::Grub { drop_in: Some(file), .. } => {
                 let text = grub::drop_in(args, MARK).map_err(in_file(file))?;
                 let before = self.root.text(file).ok();
+                if let Some(text) = &before {
+                    self.without_ours(file, text)?;
+                }
                 self.notes.extend(grub::given_elsewhere(self.root, args));
                 // Without arguments there is nothing to say, and an older drop-in of ours says too much.
                 if !args.is_empty() || before.is_some() {
@@ -218,7 +229,15 @@ impl Drafts<'_> {
                     self.edit(entry, |text| BootFile::LoaderEntry.with(text, args))?;
                 }
                 match (self.root.exists(kernel_cmdline), entries.is_empty()) {
-                    (true, _) => self.edit(kernel_cmdline, |text| BootFile::OneLine.with(text, args)),
+                    (true, _) => {
+                        let made = standing::of(self.journal, kernel_cmdline).is_some_and(standing::is_new);
+                        self.notes.extend(made.then(|| {
+                            format!(
+                                "{kernel_cmdline} is ontick's: arguments of an earlier plan stay there until a revert"
+                            )
+                        }));
+                        self.edit(kernel_cmdline, |text| BootFile::OneLine.with(text, args))
+                    }
                     (false, false) => {
                         let note = "a kernel that is installed later may take over the running one's arguments: look at its entry after a revert";
                         self.notes.push(note.into());
@@ -244,7 +263,7 @@ impl Drafts<'_> {
         change: impl FnOnce(&str) -> Result<String, ArgumentsError>,
     ) -> Result<(), BootError> {
         let before = read(self.root, path)?;
-        let after = change(&before).map_err(in_file(path))?;
+        let after = change(&self.without_ours(path, &before)?).map_err(in_file(path))?;
         if before.contains("\r\n") {
             self.notes.push(format!("{path} has Windows line ends; they stay as they are"));
         }
@@ -253,6 +272,18 @@ impl Drafts<'_> {
         }
         self.edits.extend(Edit::new(path, Some(before), after));
         Ok(())
+    }
+
+    /// The text without what an earlier plan put there: not all of it may be wanted any more.
+    fn without_ours(&self, path: &str, now: &str) -> Result<String, BootError> {
+        let Some(entry) = standing::of(self.journal, path) else { return Ok(now.into()) };
+        match standing::without_ours(&entry.undo, &Content::Text(now.into())) {
+            Some(Some(Content::Text(text))) => Ok(text),
+            Some(Some(Content::Bytes(_))) => Err(BootError::NotText(path.into())),
+            // ontick made it, and its first text holds more than arguments of its own.
+            Some(None) => Ok(now.into()),
+            None => Err(BootError::Edited(path.into())),
+        }
     }
 }
 

@@ -406,6 +406,38 @@ fn what_others_changed_is_reported_and_left() {
 }
 
 #[test]
+fn a_boot_file_that_was_edited_where_ontick_had_changed_it_is_not_taken_for_the_original() {
+    // A line of the kernel's arguments, and a file of ontick's own.
+    for (name, path, ours, theirs) in [
+        ("pi4", "/boot/firmware/cmdline.txt", "isolcpus=managed_irq,domain,3", "isolcpus=2"),
+        ("x86-grub", "/etc/default/grub.d/zz-ontick.cfg", "skew_tick=1", "skew_tick=0"),
+    ] {
+        let machine = Machine::lay(name);
+        let before = state(&machine);
+        let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
+        let first = boot::plan(&machine.root, &facts, &target, false).unwrap();
+        let mut journal = Journal::open(&machine.root).unwrap();
+        assert!(boot::apply(&machine.root, &first, &mut journal).stopped.is_none());
+        let edited = machine.read(path).replace(ours, theirs);
+        assert!(edited != machine.read(path), "{name}");
+        machine.write(path, &edited);
+        let edited = state(&machine);
+        let error = boot::plan(&machine.root, &facts, &target, false).unwrap_err().to_string();
+        assert!(error.starts_with(path) && error.contains("was edited where ontick had changed it"), "{error}");
+        // As where it is edited between plan and apply, of which nothing is known then.
+        let edits = vec![boot::Edit::new(path, Some(machine.read(path)), "new\n".into()).unwrap()];
+        let plan = boot::BootPlan::of_edits(first.place.clone(), edits, false);
+        let applied = boot::apply(&machine.root, &plan, &mut journal);
+        assert_eq!(applied.stopped, Some(error));
+        drop(journal);
+        assert!(edited == state(&machine), "{}", difference(&edited, &state(&machine)));
+        assert!(!back(&machine.root, false).complete());
+        assert!(back(&machine.root, true).complete());
+        assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
+    }
+}
+
+#[test]
 fn a_second_apply_takes_anothers_value_as_the_original() {
     let machine = Machine::lay("x86-grub");
     let go = || {

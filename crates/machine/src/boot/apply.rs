@@ -4,9 +4,8 @@ use jiff::Timestamp;
 use ontick_undo::program;
 use serde::Serialize;
 
-use super::{BootPlan, BootWriteError, Edit};
+use super::{BootPlan, BootWriteError, Edit, standing};
 use crate::journal::{Content, Entry, Journal, Undo};
-use crate::merge;
 use crate::root::{FileError, Root};
 
 /// What became of a plan.
@@ -68,15 +67,12 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     if now.as_ref().map(Content::bytes) != edit.before.as_deref().map(str::as_bytes) {
         return Err(BootWriteError::Changed(edit.path.clone()));
     }
-    // A file that ontick wrote before goes back to what was there before that.
-    let standing = journal.entry(&edit.path).cloned();
-    let (original, backup) = match standing.as_ref().map(|e| &e.undo) {
-        Some(Undo::File { original, wanted, backup, .. }) if Some(wanted) == now.as_ref() => {
-            (original.clone(), backup.clone())
-        }
-        // Edited by somebody since: it goes back to that without what ontick wrote, where the two can be distinguished.
-        Some(Undo::File { original: Some(before), wanted, backup, .. }) if now.is_some() => {
-            (now.as_ref().map(|now| without(before, wanted, now).unwrap_or_else(|| now.clone())), backup.clone())
+    // A file that ontick wrote before goes back to what was there before that, with what others have edited since.
+    let standing = standing::of(journal, &edit.path).cloned();
+    let (original, backup) = match (standing.as_ref().map(|e| &e.undo), &now) {
+        (Some(undo @ Undo::File { backup, .. }), Some(now)) => {
+            let edited = || BootWriteError::Edited(edit.path.clone());
+            (standing::without_ours(undo, now).ok_or_else(edited)?, backup.clone())
         }
         _ => (now.clone(), now.as_ref().map(|_| free_name(root, &edit.path))),
     };
@@ -108,11 +104,6 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     }
     journal.done(seq, None)?;
     Ok(Written { path: edit.path.clone(), backup })
-}
-
-fn without(before: &Content, wanted: &Content, now: &Content) -> Option<Content> {
-    let (Content::Text(before), Content::Text(wanted), Content::Text(now)) = (before, wanted, now) else { return None };
-    merge::without(before, wanted, now).map(Content::Text)
 }
 
 /// The copy can be read by those who may read the file.

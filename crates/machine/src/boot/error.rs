@@ -3,6 +3,8 @@
 use crate::journal::JournalError;
 use crate::root::FileError;
 
+const EDITED: &str = "was edited where ontick had changed it: revert first (what is left is named there)";
+
 /// Why a boot file's text cannot take kernel arguments; the sentence follows the file's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -57,6 +59,12 @@ pub enum BootError {
         /// Why.
         why: ArgumentsError,
     },
+    /// What ontick wrote there cannot be told from what others did.
+    #[error("{0} {EDITED}")]
+    Edited(String),
+    /// What ontick wrote before is not known.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// Only a Raspberry Pi's firmware uses other files for one boot.
     #[error("only a Raspberry Pi can try a boot (tryboot)")]
     NoTrialHere,
@@ -81,4 +89,7 @@ pub enum BootWriteError {
     /// It is not the file that the plan was made of.
     #[error("{0} changed since the plan was made: make the plan again")]
     Changed(String),
+    /// What ontick wrote there cannot be told from what others did.
+    #[error("{0} {EDITED}")]
+    Edited(String),
 }

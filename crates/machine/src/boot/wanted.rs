@@ -81,14 +81,14 @@ pub(super) fn arguments(facts: &Facts, target: &Target) -> (Vec<Argument>, Vec<S
     (wanted, notes)
 }
 
-/// Firmware settings of a Raspberry Pi.
-pub(super) fn settings(facts: &Facts, target: &Target, notes: &mut Vec<String>) -> Vec<Setting> {
+/// Firmware settings of a Raspberry Pi; `is_ours` where ontick wrote to its file before, so that they may be there by that.
+pub(super) fn settings(facts: &Facts, target: &Target, is_ours: bool, notes: &mut Vec<String>) -> Vec<Setting> {
     let is_wanted = target.profile == Profile::DedicatedCore && target.only_arguments.is_none();
     let Some(pi) = facts.board.raspberry_pi.as_ref().filter(|_| is_wanted) else {
         return Vec::new();
     };
     let raised = |key: &str| pi.config.get(key).and_then(|v| v.parse::<i32>().ok()).is_some_and(|v| v > 0);
-    if pi.config.get("force_turbo") == Some("1") {
+    if pi.config.get("force_turbo") == Some("1") && !is_ours {
         return Vec::new();
     }
     if ["over_voltage", "over_voltage_sdram", "over_voltage_min"].into_iter().any(raised) {

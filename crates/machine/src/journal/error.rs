@@ -8,7 +8,7 @@ use super::{FOLDER, JournalKind};
 use crate::root::reason;
 
 /// The journal could not be used. Nothing was changed that it does not hold.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
     /// Another ontick is changing settings.
