@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ontick_machine::apply::Outcome;
 use ontick_machine::plan::State;
-use ontick_machine::{Facts, Root, Target, TuningPlan, apply};
+use ontick_machine::{Facts, Root, Target, TuningPlan, ValueFormat, apply};
 use ontick_measure::search::{Attempt, Bench, Block, block_of};
 use ontick_measure::timer::{self, Job};
 use ontick_measure::{Length, Limits, Live, Observer, Placement};
@@ -176,11 +176,14 @@ impl<'a> Machine<'a> {
 
 /// The first setting that is not as it was: its file, and the value then and now.
 pub fn differs(base: &BTreeMap<String, String>) -> Option<(&str, &str, String)> {
-    let root = Root::live();
+    differs_in(&Root::live(), base)
+}
+
+fn differs_in<'a>(root: &Root, base: &'a BTreeMap<String, String>) -> Option<(&'a str, &'a str, String)> {
     base.iter().find_map(|(path, was)| {
         let now = root.text(path).map(|text| text.trim().to_owned()).unwrap_or_default();
-        // A choice shows all its values, the chosen one in brackets.
-        let same = now == *was || now.contains(&format!("[{was}]"));
+        // A choice shows all its values, the chosen one marked.
+        let same = now == *was || ValueFormat::Choice.value(&now) == *was;
         (!same).then_some((path.as_str(), was.as_str(), now))
     })
 }
@@ -227,5 +230,33 @@ impl Bench for Machine<'_> {
         }
         let block = block_of(&series, self.asked.limit_ns, self.asked.block_ns, Asked::cpus_online());
         Ok(Attempt::Measured(Block { took_ns: began.elapsed().as_nanos() as u64, ..block }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_that_is_as_it_was_does_not_differ() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path()).unwrap();
+        // As sysfs and as the scheduler in debugfs mark the chosen one.
+        let shown = [("pages", "always [madvise] never\n"), ("preempt", "(none) voluntary full lazy\n"), ("swap", "60\n")];
+        shown.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
+        let base = |values: [&str; 3]| {
+            let paths = ["/pages", "/preempt", "/swap"].map(String::from);
+            paths.into_iter().zip(values.map(String::from)).collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(differs_in(&root, &base(["madvise", "none", "60"])), None);
+        for (values, path, now) in [
+            (["never", "none", "60"], "/pages", "always [madvise] never"),
+            (["madvise", "full", "60"], "/preempt", "(none) voluntary full lazy"),
+            (["madvise", "none", "6"], "/swap", "60"),
+        ] {
+            let base = base(values);
+            let (differs, _, shows) = differs_in(&root, &base).unwrap();
+            assert_eq!((differs, shows.as_str()), (path, now));
+        }
     }
 }
