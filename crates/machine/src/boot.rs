@@ -137,6 +137,11 @@ impl Edit {
     }
 }
 
+/// The kernel arguments that are wanted for a target, wherever this machine keeps them.
+pub fn arguments(facts: &Facts, target: &Target) -> Vec<Argument> {
+    wanted::arguments(facts, target).0
+}
+
 /// Plans the boot files for a target. `trial` is for a Raspberry Pi 4 or later: the change is used for one
 /// boot only, so that a bad argument cannot lock the user out.
 pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<BootPlan, BootError> {
@@ -209,6 +214,9 @@ impl Drafts<'_> {
             }
             BootFiles::Extlinux { file } => self.edit(file, |text| BootFile::Extlinux.with(text, args)),
             BootFiles::UEnv { file } => self.edit(file, |text| BootFile::UEnv.with(text, args)),
+            BootFiles::Grub { .. } if !args.is_empty() && grub::has_entries(self.root) => {
+                Err(BootError::Bls(args.iter().map(Argument::text).collect::<Vec<_>>().join(" ")))
+            }
             BootFiles::Grub { drop_in: Some(file), .. } => {
                 let text = grub::drop_in(args, MARK).map_err(in_file(file))?;
                 let before = self.root.text(file).ok();

@@ -371,6 +371,24 @@ fn boot_files_get_what_the_kernel_can_use() {
     assert!(unified.commands[0].starts_with("kernel-install add"));
 }
 
+/// Fedora's GRUB reads entries that grub2-mkconfig does not make.
+#[test]
+fn grub_with_entries_of_its_own_is_left_to_grubby() {
+    let machine = Machine::lay("x86-grub");
+    let plan = || boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), false);
+    let defaults = machine.read("/etc/default/grub");
+    machine.write("/etc/default/grub", &format!("{defaults}GRUB_ENABLE_BLSCFG=true\n"));
+    assert!(plan().is_ok(), "no entries are there yet");
+    machine.write("/boot/loader/entries/1234-6.1.0.conf", "title Fedora\nlinux /vmlinuz\noptions root=/dev/sda1 ro\n");
+    assert_eq!(
+        plan().unwrap_err().to_string(),
+        "GRUB takes the kernel's arguments from /boot/loader/entries here, which grub2-mkconfig does not change: sudo grubby \
+         --update-kernel=ALL --args=\"isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2 preempt=full skew_tick=1\""
+    );
+    machine.write("/etc/default/grub", &format!("{defaults}GRUB_ENABLE_BLSCFG=true\nGRUB_ENABLE_BLSCFG=\"false\"\n"));
+    assert!(plan().is_ok());
+}
+
 #[test]
 fn a_boot_can_be_tried_first() {
     let machine = Machine::lay("pi5");

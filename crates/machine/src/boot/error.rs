@@ -59,6 +59,12 @@ pub enum BootError {
         /// Why.
         why: ArgumentsError,
     },
+    /// GRUB with entries that no editor here changes; these arguments are wanted.
+    #[error(
+        "GRUB takes the kernel's arguments from /boot/loader/entries here, which grub2-mkconfig does not change: \
+         sudo grubby --update-kernel=ALL --args=\"{0}\""
+    )]
+    Bls(String),
     /// What ontick wrote there cannot be told from what others did.
     #[error("{0} {EDITED}")]
     Edited(String),

@@ -51,6 +51,15 @@ pub(super) fn given_elsewhere(root: &Root, wanted: &[Argument]) -> Vec<String> {
         .collect()
 }
 
+/// Whether GRUB's menu is made of entries that have the kernel's arguments themselves (Fedora and what comes of it): what makes
+/// the menu leaves those as they are.
+pub(super) fn has_entries(root: &Root) -> bool {
+    let text = root.text("/etc/default/grub").unwrap_or_default();
+    let set = text.lines().filter_map(|line| line.trim().strip_prefix("GRUB_ENABLE_BLSCFG=")).next_back();
+    set.is_some_and(|value| value.trim().trim_matches(['"', '\'']) == "true")
+        && !root.matching("/boot/loader/entries/*.conf").is_empty()
+}
+
 /// The command that makes GRUB's menu from these files.
 pub(super) fn command(root: &Root) -> String {
     let there = |path: &str| root.exists(path);

@@ -8,7 +8,6 @@ use ontick_units::{CpuList, exact};
 
 use super::asked::asked_boots;
 use super::{go_on, machine};
-use crate::commands::tune::errors::no_boot_plan;
 use crate::commands::tune::program;
 use crate::commands::tune::search::Search;
 use crate::commands::tune::search::asked::{Asked, ERROR};
@@ -81,12 +80,12 @@ pub fn begin(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
 fn of_machine(flags: &Search, root: &Root) -> Result<(Target, Vec<Tried>, Vec<Skipped>), Failure> {
     let facts = Facts::gather(root);
     let target = flags.target.named(root, &facts)?;
-    let plan = boot::plan(root, &facts, &target, false).map_err(no_boot_plan)?;
-    let known = || plan.arguments.iter().map(|argument| argument.key.as_str()).collect::<Vec<_>>().join(", ");
-    if let Some(other) = flags.candidates.iter().find(|name| plan.arguments.iter().all(|of| of.key != **name)) {
+    let planned = boot::arguments(&facts, &target);
+    let known = || planned.iter().map(|argument| argument.key.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(other) = flags.candidates.iter().find(|name| planned.iter().all(|of| of.key != **name)) {
         return Err(Failure::new(format!("{other} is no kernel argument of this machine's plan ({})", known())));
     }
-    let wanted = plan.arguments.iter().filter(|of| flags.candidates.is_empty() || flags.candidates.contains(&of.key));
+    let wanted = planned.iter().filter(|of| flags.candidates.is_empty() || flags.candidates.contains(&of.key));
     let (set, open): (Vec<_>, Vec<_>) = wanted.partition(|of| facts.arguments.get(&of.key) == Some(of.value.as_str()));
     if open.is_empty() {
         return Err(Failure::new("every kernel argument of this machine's plan is set so already"));
