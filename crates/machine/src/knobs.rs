@@ -11,6 +11,7 @@ pub(crate) mod network;
 mod noise;
 mod scheduling;
 
+pub use cpu::isolate;
 pub use network::is_of_interfaces;
 use serde::Serialize;
 
@@ -118,7 +119,7 @@ pub(crate) fn refusal(knob: &str, error: &std::io::Error) -> Option<&'static str
 
 /// All knobs, in the order in which they are applied; they are reverted in the opposite order.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
-    [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS, network::KNOBS]
+    [scheduling::KNOBS, cpu::KNOBS, interrupts::KNOBS, memory::KNOBS, noise::KNOBS, network::KNOBS, cpu::LAST]
         .into_iter()
         .flatten()
 }
@@ -197,6 +198,11 @@ mod tests {
         // Under performance the kernel takes no other preference; the last set is the first restored.
         let place = |name| all().position(|k| k.name == name).unwrap();
         assert!(place("energy-preference") < place("governor"));
+    }
+
+    #[test]
+    fn siblings_go_last_and_come_back_first() {
+        assert_eq!(all().last().map(|knob| knob.name), Some("smt-siblings"));
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub struct Target {
     pub cpus: CpuList,
     /// The CPUs for everything else; all of them where the machine has only one.
     pub others: CpuList,
+    /// The CPUs that share a core with those for timed programs, where they are switched off; they are not among the others.
+    #[serde(skip)]
+    pub siblings: CpuList,
     /// How.
     pub profile: Profile,
     /// Whether other programs' tasks may be moved and sibling CPUs switched off.
@@ -158,6 +161,7 @@ impl Target {
         Ok(Self {
             cpus,
             others,
+            siblings: CpuList::default(),
             profile,
             isolate: false,
             only: Vec::new(),
@@ -165,6 +169,11 @@ impl Target {
             irq_threads: Vec::new(),
             interfaces: Vec::new(),
         })
+    }
+
+    /// The CPUs that other work is steered off.
+    pub(crate) fn to_leave(&self) -> CpuList {
+        self.cpus.with(&self.siblings)
     }
 
     /// Whether the machine has a CPU to spare, so that one can be kept for one program.

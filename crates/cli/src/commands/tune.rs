@@ -11,7 +11,7 @@ mod status;
 
 use clap::{Args, Subcommand};
 use ontick_machine::boot::{self, BootPlan};
-use ontick_machine::{Facts, IrqThreads, Root, Target, TuningPlan, service_unit};
+use ontick_machine::{Facts, IrqThreads, Root, Target, TuningPlan, knobs, service_unit};
 use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
@@ -109,7 +109,9 @@ impl Wanted {
                 "this profile file is of kernel arguments alone, which take effect at boot: add --boot",
             ));
         }
-        target.isolate = self.isolate;
+        if self.isolate {
+            knobs::isolate(&mut target, &facts);
+        }
         (target.irq_threads, target.interfaces) = (self.irq_threads.clone(), self.interface.names().to_vec());
         let plan = TuningPlan::make(&root, &facts, &target).map_err(Failure::new)?;
         let boot = self.boot.then(|| self.boot_plan(&root, &facts, &target)).transpose()?;

@@ -1,6 +1,7 @@
 //! Frequency, boost, idle states, siblings.
 
 use super::{DEDICATED, EVERY, Knob, KnobFile, QUICK, Want};
+use crate::facts::Facts;
 use crate::facts::frequency::Policy;
 use crate::target::{Profile, Target};
 use crate::value_format::ValueFormat;
@@ -96,23 +97,51 @@ pub(super) const KNOBS: &[Knob] = &[
         why: "leaving an idle state takes from 1 µs (C1) to some 100 µs (C6), before the program runs at all",
         source: "kernel: admin-guide/pm/cpuidle; the driver's own figures in cpuidle/state*/latency",
     },
-    Knob {
-        name: "smt-siblings",
-        paths: &["/sys/devices/system/cpu/cpu*/online"],
-        form: ValueFormat::Plain,
-        profiles: DEDICATED,
-        isolates: true,
-        want: |target, file| {
-            let sibling = numbered(file.path).is_some_and(|cpu| {
-                let near = target.cpus.iter().filter_map(|c| file.facts.cpus.siblings.get(&c));
-                near.fold(CpuList::default(), |all, s| all.with(s)).without(&target.cpus).contains(cpu)
-            });
-            if sibling { Want::set(0) } else { Want::leave("shares no core with the wanted CPUs") }
-        },
-        why: "a sibling shares the core's execution units and caches, so what runs there slows the timed program",
-        source: "kernel: admin-guide/hw-vuln/core-scheduling, admin-guide/kernel-parameters (nosmt)",
-    },
 ];
+
+/// The last of all: while a sibling goes, the kernel moves interrupts that may go nowhere else to any CPU. Restored first.
+pub(super) const LAST: &[Knob] = &[Knob {
+    name: SIBLINGS,
+    paths: &["/sys/devices/system/cpu/cpu*/online"],
+    form: ValueFormat::Plain,
+    profiles: DEDICATED,
+    isolates: true,
+    want: |target, file| {
+        let siblings = siblings(target, file.facts);
+        match numbered(file.path) {
+            Some(cpu) if siblings.contains(cpu) && target.others.within(&siblings) => {
+                Want::leave("no CPU would be left for everything else")
+            }
+            Some(cpu) if siblings.contains(cpu) => Want::set(0),
+            _ => Want::leave("shares no core with the wanted CPUs"),
+        }
+    },
+    why: "a sibling shares the core's execution units and caches, so what runs there slows the timed program",
+    source: "kernel: admin-guide/hw-vuln/core-scheduling, admin-guide/kernel-parameters (nosmt)",
+}];
+
+const SIBLINGS: &str = "smt-siblings";
+
+/// The CPUs that share a core with those for timed programs.
+fn siblings(target: &Target, facts: &Facts) -> CpuList {
+    let near = target.cpus.iter().filter_map(|cpu| facts.cpus.siblings.get(&cpu));
+    near.fold(CpuList::default(), |all, siblings| all.with(siblings)).without(&target.cpus)
+}
+
+/// Lets a plan move other programs' tasks and switch siblings off, where they are among what is asked for: they are no CPUs for
+/// everything else then.
+pub fn isolate(target: &mut Target, facts: &Facts) {
+    target.isolate = true;
+    let wanted = match target.only.is_empty() {
+        true => target.profile == Profile::DedicatedCore && target.only_arguments.is_none(),
+        false => target.only.iter().any(|name| name == SIBLINGS),
+    };
+    let siblings = siblings(target, facts);
+    let left = target.others.without(&siblings);
+    if wanted && !left.is_empty() {
+        (target.others, target.siblings) = (left, siblings);
+    }
+}
 
 /// What is wanted of a frequency policy that counts: of all CPUs where all are to answer quickly, else of the timed ones.
 fn wanted_policy(target: &Target, file: &KnobFile, want: impl FnOnce(&Policy) -> Want) -> Want {

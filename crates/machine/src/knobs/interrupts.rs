@@ -117,9 +117,10 @@ pub(crate) fn lags(root: &Root, path: &str) -> Option<CpuList> {
 
 /// What is left of a set of CPUs; all others where nothing would be left.
 fn without(now: CpuList, target: &Target) -> Want {
-    let rest = now.without(&target.cpus);
+    let to_leave = target.to_leave();
+    let rest = now.without(&to_leave);
     match rest.is_empty() {
-        _ if !now.meets(&target.cpus) => Want::leave("goes elsewhere already"),
+        _ if !now.meets(&to_leave) => Want::leave("goes elsewhere already"),
         true => Want::set(&target.others),
         false => Want::set(rest),
     }
@@ -139,8 +140,8 @@ fn mask_without(target: &Target, file: &super::KnobFile) -> Want {
 fn steering_without(target: &Target, file: &super::KnobFile) -> Want {
     match CpuList::from_mask(file.shown) {
         Ok(now) if now.is_empty() => Want::leave("off"),
-        Ok(now) => steered(target, || match now.meets(&target.cpus) {
-            true => Want::set(now.without(&target.cpus).mask()),
+        Ok(now) => steered(target, || match now.meets(&target.to_leave()) {
+            true => Want::set(now.without(&target.to_leave()).mask()),
             false => Want::leave("goes elsewhere already"),
         }),
         Err(e) => Want::leave(e.to_string()),

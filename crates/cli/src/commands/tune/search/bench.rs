@@ -242,7 +242,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path()).unwrap();
         // As sysfs and as the scheduler in debugfs mark the chosen one.
-        let shown = [("pages", "always [madvise] never\n"), ("preempt", "(none) voluntary full lazy\n"), ("swap", "60\n")];
+        let shown =
+            [("pages", "always [madvise] never\n"), ("preempt", "(none) voluntary full lazy\n"), ("swap", "60\n")];
         shown.iter().for_each(|(name, text)| std::fs::write(folder.path().join(name), text).unwrap());
         let base = |values: [&str; 3]| {
             let paths = ["/pages", "/preempt", "/swap"].map(String::from);
