@@ -136,7 +136,7 @@ pub enum IrqThreadsError {
 }
 
 impl Target {
-    /// Without `cpus`, the one that [`choose`] finds.
+    /// Without `cpus`, those that are [kept apart](Self::kept_apart), else the one that [`choose`] finds.
     pub fn new(facts: &Facts, cpus: Option<CpuList>, profile: Profile) -> Result<Self, TargetError> {
         let online = &facts.cpus.online;
         if online.is_empty() {
@@ -146,7 +146,7 @@ impl Target {
                 (boards, _) => TargetError::SeveralBoards(boards.to_vec()),
             });
         }
-        let cpus = cpus.unwrap_or_else(|| CpuList::one(chosen(facts)));
+        let cpus = cpus.or_else(|| Self::kept_apart(facts)).unwrap_or_else(|| CpuList::one(chosen(facts)));
         if cpus.is_empty() {
             return Err(TargetError::NoneNamed);
         }
@@ -169,6 +169,14 @@ impl Target {
             irq_threads: Vec::new(),
             interfaces: Vec::new(),
         })
+    }
+
+    /// The CPUs that the kernel's arguments or a control group isolate, where others are left for everything else.
+    pub fn kept_apart(facts: &Facts) -> Option<CpuList> {
+        let online = &facts.cpus.online;
+        let others = online.without(&isolated(facts));
+        let cpus = online.without(&others);
+        (!cpus.is_empty() && !others.is_empty()).then_some(cpus)
     }
 
     /// The CPUs that other work is steered off.
@@ -215,10 +223,14 @@ fn alternatives(boards: &[CpuList]) -> String {
     boards.iter().map(CpuList::to_string).collect::<Vec<_>>().join(" or ")
 }
 
+fn isolated(facts: &Facts) -> CpuList {
+    facts.cpus.isolated.with(&facts.cgroups.isolated())
+}
+
 /// The CPU for a timed program where nobody named one.
 fn chosen(facts: &Facts) -> u32 {
     let online: Vec<u32> = facts.cpus.online.iter().collect();
-    let isolated: Vec<u32> = facts.cpus.isolated.with(&facts.cgroups.isolated()).iter().collect();
+    let isolated: Vec<u32> = isolated(facts).iter().collect();
     let interrupts: Vec<_> = facts.interrupts.list.iter().map(|interrupt| interrupt.for_choice()).collect();
     choose(&online, &online, &isolated, &interrupts).cpu
 }

@@ -157,6 +157,24 @@ fn aims_are_checked() {
     assert!(TuningPlan::make(&machine.root, &facts, &named).unwrap_err().to_string().contains("nonsense"));
 }
 
+#[test]
+fn without_a_cpu_named_those_that_are_isolated_are_meant() {
+    let machine = Machine::lay("pi4");
+    let cpus = || machine.target(Profile::DedicatedCore).cpus.to_string();
+    for (isolated, meant) in [("2-3", "2-3"), ("2,5", "2"), ("0-3", "3"), ("5", "3"), ("", "3")] {
+        machine.write("/sys/devices/system/cpu/isolated", &format!("{isolated}\n"));
+        assert_eq!(cpus(), meant, "{isolated}");
+    }
+    machine.write("/sys/devices/system/cpu/isolated", "2-3\n");
+    let plan = boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::DedicatedCore), false).unwrap();
+    let isolcpus = plan.arguments.iter().find(|argument| argument.key == "isolcpus").unwrap();
+    assert!(isolcpus.value.ends_with("2-3"), "{}", isolcpus.text());
+    machine.write("/sys/devices/system/cpu/isolated", "\n");
+    machine.write("/sys/fs/cgroup/mine/cpuset.cpus.partition", "isolated\n");
+    machine.write("/sys/fs/cgroup/mine/cpuset.cpus.effective", "1-2\n");
+    assert_eq!(cpus(), "1-2");
+}
+
 /// Only looks: whatever this machine is, something can be said of it.
 #[test]
 fn this_machine_can_be_looked_at() {

@@ -228,6 +228,13 @@ impl TargetFlags {
         }
     }
 
+    /// The CPU of a target that is measured: where none was named, the one that the measuring commands take.
+    pub fn measured(&self, root: &Root, target: &Target) -> u32 {
+        let usual = (self.cpu.is_none() && root.is_live()).then(|| unnamed().cpu);
+        let first = target.cpus.iter().next().unwrap_or_default();
+        usual.filter(|cpu| target.cpus.contains(*cpu)).unwrap_or(first)
+    }
+
     /// As [`target`](Self::target), where a profile must be one by its name.
     pub fn named(&self, root: &Root, facts: &Facts) -> Result<Target, Failure> {
         match &self.profile {
@@ -240,11 +247,11 @@ impl TargetFlags {
     }
 }
 
-/// What the machine is wanted for. Where no CPU is named, the running machine's is the one that the measuring commands
-/// take, too: what is tuned is what is then measured.
+/// What the machine is wanted for. Where no CPU is named and none is isolated, the running machine's is the one that the
+/// measuring commands take, too: what is tuned is what is then measured.
 pub fn target(root: &Root, facts: &Facts, named: Option<CpuList>, profile: Profile) -> Result<Target, Failure> {
-    let kept_free = facts.cgroups.isolated();
-    let as_measured = || (root.is_live() && kept_free.is_empty()).then(|| CpuList::one(unnamed().cpu));
+    let chosen = root.is_live() && Target::kept_apart(facts).is_none();
+    let as_measured = || chosen.then(|| CpuList::one(unnamed().cpu));
     Target::new(facts, named.or_else(as_measured), profile).map_err(|e| match e {
         TargetError::NoCpu | TargetError::Unreadable(_) | TargetError::SeveralBoards(_) if !root.is_live() => {
             Failure::new(format!("{e}; --board-cpus LIST says which CPUs the board has"))

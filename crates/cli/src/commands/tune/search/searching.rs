@@ -143,7 +143,7 @@ impl<'a> Prepared<'a> {
         let root = Root::live();
         let facts = Facts::gather(&root);
         let target = flags.target.named(&root, &facts)?;
-        let cpu = target.cpus.iter().next().unwrap_or_default();
+        let cpu = flags.target.measured(&root, &target);
         let (mut asked, candidates) = asked_for(flags, target.profile, cpu, &target.cpus)?;
         needs_root(&root, "tune search")?;
         asked.load()?.check()?;

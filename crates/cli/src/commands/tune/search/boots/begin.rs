@@ -28,7 +28,7 @@ struct Tried {
 /// Shows what would be done, or does it.
 pub fn begin(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
     let (target, tried, skipped) = if root.is_live() { of_machine(flags, root)? } else { of_folder(flags)? };
-    let cpu = target.cpus.iter().next().unwrap_or_default();
+    let cpu = flags.target.measured(root, &target);
     let names = tried.iter().map(|of| of.name.clone()).collect();
     let mut asked = Asked::of(flags, names, target.profile, cpu, &target.cpus)?;
     asked.skipped = skipped;
