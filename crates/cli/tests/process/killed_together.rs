@@ -68,6 +68,25 @@ fn the_next_proof_restores_what_was_there_and_says_so() {
     assert!(!std::fs::exists(JOURNAL).unwrap());
 }
 
+/// Else what was left would pass for something that the apply found as it wants it, and would go back with the next command.
+#[test]
+fn the_next_apply_restores_what_was_there_before_it_begins() {
+    let _alone = alone_on_this_machine();
+    let Some(before) = settings_to_change() else { return };
+    let _as_before = Restored;
+    let folder = tempfile::tempdir().unwrap();
+    prove_until_killed(&folder.path().join("report.html").display().to_string());
+    let applied = run(&["tune", "apply", "stat-interval"]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    assert!(stderr(&applied).contains("settings that a killed command left are put back"), "{}", stderr(&applied));
+    assert_eq!(settings(), [WANTED[0], &before[1]]);
+    // What stands now was asked for to stay: the next command does not take it for what was left.
+    let refused = run(&[&PROVE[..], &["2s", "--html", &folder.path().join("r.html").display().to_string()]].concat());
+    assert!(stderr(&refused).contains("still in force"), "{}", stderr(&refused));
+    assert!(run(&["tune", "revert"]).status.success());
+    assert_eq!(settings(), before);
+}
+
 #[test]
 fn the_next_revert_restores_what_was_there_and_says_so() {
     let _alone = alone_on_this_machine();

@@ -11,7 +11,7 @@ use super::done::{BootDone, Done};
 use super::errors::not_isolated;
 use super::{Prepared, Wanted, print_json, render};
 use crate::failure::{Failure, Outcome};
-use crate::terminal;
+use crate::{temporary_settings, terminal};
 
 /// Change the settings; the previous values are saved, and `ontick tune revert` restores them.
 ///
@@ -29,6 +29,9 @@ pub struct Apply {
 impl Apply {
     pub fn run(self) -> Result<Outcome, Failure> {
         let root = self.wanted.root.open_to_change("tune apply")?;
+        if root.is_live() {
+            temporary_settings::put_back_abandoned()?;
+        }
         let prepared = self.wanted.prepare(root)?;
         let mut journal = Journal::open(&prepared.root)?;
         let done = carry_out(prepared, &mut journal);
