@@ -142,6 +142,20 @@ fn plans_say_what_is_left_and_why() {
 }
 
 #[test]
+fn the_watchdog_gets_no_cpu_that_it_had_not() {
+    let machine = Machine::lay("pi4");
+    let path = "/proc/sys/kernel/watchdog_cpumask";
+    let planned = |mask: &str| {
+        machine.write(path, mask);
+        let plan = machine.plan(Profile::DedicatedCore);
+        let item = plan.items.iter().find(|item| item.path == path).unwrap();
+        (item.state == State::Change).then(|| item.wanted.clone())
+    };
+    let wanted = ["0-3\n", "0,3\n", "3\n", "0\n", "\n"].map(planned);
+    assert_eq!(wanted.each_ref().map(Option::as_deref), [Some("0-2"), Some("0"), Some("0-2"), None, None]);
+}
+
+#[test]
 fn aims_are_checked() {
     let facts = Machine::lay("pi4").facts();
     let target = |text: &str| Target::new(&facts, Some(text.parse::<CpuList>().unwrap()), Profile::DedicatedCore);

@@ -116,7 +116,7 @@ pub(crate) fn lags(root: &Root, path: &str) -> Option<CpuList> {
 }
 
 /// What is left of a set of CPUs; all others where nothing would be left.
-fn without(now: CpuList, target: &Target) -> Want {
+pub(super) fn without(now: CpuList, target: &Target) -> Want {
     let to_leave = target.to_leave();
     let rest = now.without(&to_leave);
     match rest.is_empty() {

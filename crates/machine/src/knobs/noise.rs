@@ -1,5 +1,6 @@
 //! Small things that disturb every CPU now and then.
 
+use super::interrupts::without;
 use super::{DEDICATED, EVERY, Knob, QUICK, Want, steered};
 use crate::value_format::ValueFormat;
 
@@ -47,7 +48,10 @@ pub(super) const KNOBS: &[Knob] = &[
         form: ValueFormat::List,
         profiles: EVERY,
         isolates: false,
-        want: |target, _| steered(target, || Want::set(&target.others)),
+        want: |target, file| match file.shown.parse() {
+            Ok(now) => steered(target, || without(now, target)),
+            Err(e) => Want::leave(e.to_string()),
+        },
         why: "the soft-lockup detector wakes a thread of the highest priority on each of its CPUs every 4 seconds",
         source: "kernel: admin-guide/sysctl/kernel (watchdog_cpumask), admin-guide/lockup-watchdogs",
     },
