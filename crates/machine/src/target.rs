@@ -76,7 +76,8 @@ pub struct Target {
 /// A policy for threads of interrupts (`irq/NUMBER-DEVICE`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IrqThreads {
-    /// Those of interrupts with this number, or with this in their device's name; all where nothing is named.
+    /// Those of the interrupt with this number, or, where it is more than digits, with this in their device's name; all where
+    /// nothing is named.
     pub of: Option<String>,
     /// FIFO or round robin, with a priority.
     #[serde(serialize_with = "as_text")]
@@ -91,7 +92,8 @@ impl IrqThreads {
     /// Whether they are those of the thread `irq/NAME`.
     pub(crate) fn concerns(&self, name: &str) -> bool {
         let (number, device) = name.split_once('-').unwrap_or((name, ""));
-        self.of.as_ref().is_none_or(|of| number == of || device.contains(of.as_str()))
+        let is_number = |of: &str| of.bytes().all(|byte| byte.is_ascii_digit());
+        self.of.as_deref().is_none_or(|of| if is_number(of) { number == of } else { device.contains(of) })
     }
 }
 

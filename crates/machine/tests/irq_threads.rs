@@ -37,6 +37,21 @@ fn irq_plan(machine: &Machine, wanted: &[&str]) -> TuningPlan {
 }
 
 #[test]
+fn digits_alone_are_the_number_of_an_interrupt() {
+    let machine = Machine::lay("pi4");
+    with_irq_threads(&machine);
+    let changed = |wanted: &str| {
+        let plan = irq_plan(&machine, &[wanted]);
+        let threads = plan.changes().filter(|item| item.knob == "irq-threads").map(|item| item.path.clone());
+        threads.collect::<Vec<_>>().join(" ")
+    };
+    // The name of another has a 0 in it.
+    assert_eq!(changed("0=fifo:70"), "");
+    assert_eq!(changed("36=fifo:70"), "thread:71@871/irq/36-eth0");
+    assert_eq!(changed("eth0=fifo:70"), "thread:71@871/irq/36-eth0");
+}
+
+#[test]
 fn priorities_of_interrupt_threads_come_back_wherever_it_is_stopped() {
     let machine = Machine::lay("pi4");
     with_irq_threads(&machine);
