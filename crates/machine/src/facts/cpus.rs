@@ -54,18 +54,18 @@ impl Cpus {
             let shared = list(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))?;
             Some((cpu, shared.without(&CpuList::one(cpu)))).filter(|(_, others)| !others.is_empty())
         };
-        let nohz_full = list("/sys/devices/system/cpu/nohz_full").or_else(|| cpus_of(arguments.get("nohz_full")));
+        let last = list("/sys/devices/system/cpu/possible").unwrap_or_else(|| online.clone()).last();
+        let given = |key: &str| cpus_of(arguments.get(key), last);
+        let nohz_full = list("/sys/devices/system/cpu/nohz_full").or_else(|| given("nohz_full"));
         let nohz_full = nohz_full.unwrap_or_default();
         let rcu_nocbs = match arguments.get("rcu_nocbs") {
             Some("all" | "") => online.clone(),
-            value => cpus_of(value).unwrap_or_default(),
+            _ => given("rcu_nocbs").unwrap_or_default(),
         };
         Self {
             model: super::processor::name(&identity.processor, &cpuinfo),
             vendor: field(&["vendor_id"]).map(|(_, v)| v.trim().to_owned()).unwrap_or_default(),
-            isolated: list("/sys/devices/system/cpu/isolated")
-                .or_else(|| cpus_of(arguments.get("isolcpus")))
-                .unwrap_or_default(),
+            isolated: list("/sys/devices/system/cpu/isolated").or_else(|| given("isolcpus")).unwrap_or_default(),
             rcu_nocbs: rcu_nocbs.with(&nohz_full),
             siblings: online.iter().filter_map(siblings).collect(),
             flags: field(&["flags", "Features"])
@@ -92,13 +92,35 @@ impl Cpus {
     }
 }
 
-/// The CPUs of `isolcpus=managed_irq,domain,2-3`: flags come first, then the list.
-pub(crate) fn cpus_of(value: Option<&str>) -> Option<CpuList> {
-    let flagless = value?.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_' || c == ',');
-    flagless.parse().ok()
+/// The CPUs of `isolcpus=managed_irq,domain,2-N`: flags come first, then the list, in which `N` is the last CPU.
+fn cpus_of(value: Option<&str>, last: Option<u32>) -> Option<CpuList> {
+    let flagless = value?.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_' || c == ',');
+    let last = last.map_or_else(|| "N".into(), |cpu| cpu.to_string());
+    flagless.replace('N', &last).parse().ok()
 }
 
 fn counted(cpuinfo: &str) -> CpuList {
     let number = |line: &str| line.split_once(':').filter(|(n, _)| n.trim() == "processor")?.1.trim().parse().ok();
     cpuinfo.lines().filter_map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_name_cpus_as_the_kernel_reads_them() {
+        for (value, cpus) in [
+            ("2-3", Some("2-3")),
+            ("managed_irq,domain,3", Some("3")),
+            ("1-N", Some("1-7")),
+            ("domain,N", Some("7")),
+            ("1,3-N:1/2", Some("1,3,5,7")),
+            ("nonsense", Some("")),
+            ("1-", None),
+        ] {
+            assert_eq!(cpus_of(Some(value), Some(7)), cpus.map(|cpus| cpus.parse().unwrap()), "{value}");
+        }
+        assert_eq!((cpus_of(Some("1-N"), None), cpus_of(None, Some(7))), (None, None));
+    }
 }
