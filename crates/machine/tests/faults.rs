@@ -607,6 +607,11 @@ fn tasks_are_moved_away_and_come_back() {
     assert_eq!(machine.read("/sys/fs/cgroup/cpuset/tasks"), "19\n52\n");
     assert_eq!(machine.read("/sys/fs/cgroup/cpuset/ontick-rest/tasks"), "1\n871\n");
     assert_eq!(machine.read("/sys/fs/cgroup/cpuset/ontick-rest/cpuset.cpus"), "0-2\n");
+    assert_eq!(machine.facts().cgroups.isolated().to_string(), "3");
+    let remedy = ontick_machine::Remedy::to_string;
+    let found = ontick_machine::check(&machine.facts(), &machine.target(Profile::DedicatedCore), &remedy);
+    let isolation = found.iter().find(|finding| finding.id == "isolation").unwrap();
+    assert_eq!(isolation.observed, "CPU 3 is isolated by a control group");
     let balanced = "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance";
     assert_eq!(machine.read(balanced), "0\n");
     // What another program sets meanwhile is set again, and what was there before ontick is still known.

@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::root::Root;
 use ontick_units::CpuList;
 
+/// Name of the group that ontick makes for CPUs that it isolates.
+pub(crate) const OWN: &str = "ontick";
+
 /// The control groups of the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Cgroups {
@@ -18,7 +21,7 @@ pub struct Cgroups {
     pub v1: BTreeMap<String, String>,
     /// The group of this process in each version 1 controller (`""` for version 2).
     pub own: BTreeMap<String, String>,
-    /// Version 2 groups that are partitions: folder, state, CPUs.
+    /// Version 2 groups that are partitions, and ontick's own group of version 1: folder, state, CPUs.
     pub partitions: Vec<Partition>,
 }
 
@@ -51,6 +54,9 @@ impl Cgroups {
             found.partitions =
                 ["*", "*/*"].iter().flat_map(|depth| partitions(root, &format!("{v2}/{depth}"))).collect();
         }
+        if let Some(v1) = found.v1.get("cpuset") {
+            found.partitions.extend(own(root, v1));
+        }
         found
     }
 
@@ -69,7 +75,7 @@ impl Cgroups {
         }
     }
 
-    /// CPUs of version 2 partitions that are isolated.
+    /// CPUs of groups that are isolated.
     pub fn isolated(&self) -> CpuList {
         let isolated = self.partitions.iter().filter(|p| p.state == "isolated");
         isolated.fold(CpuList::default(), |all, p| all.with(&p.cpus))
@@ -84,4 +90,15 @@ fn partitions(root: &Root, groups: &str) -> Vec<Partition> {
         Some(Partition { folder, state, cpus })
     };
     root.matching(&format!("{groups}/cpuset.cpus.partition")).into_iter().filter_map(read).collect()
+}
+
+/// Version 1 has no partitions: there ontick moves all tasks away, and has the kernel balance load over no CPU of the root group.
+fn own(root: &Root, mount: &str) -> Option<Partition> {
+    let folder = format!("{mount}/{OWN}");
+    let value = |folder: &str, name: &str| {
+        root.value(&format!("{folder}/cpuset.{name}")).or_else(|| root.value(&format!("{folder}/{name}")))
+    };
+    let cpus = value(&folder, "cpus")?.parse().ok()?;
+    let balanced = value(mount, "sched_load_balance")? != "0";
+    (!balanced).then(|| Partition { folder, state: "isolated".into(), cpus })
 }

@@ -113,7 +113,7 @@ fn isolation(look: &CheckInput) -> Observation {
     let partition = facts.cgroups.isolated();
     match (cpus.within(&facts.cpus.isolated), cpus.within(&partition)) {
         (true, _) => Observation::ok(format!("CPU {cpus} is isolated at boot")),
-        (_, true) => Observation::ok(format!("CPU {cpus} is isolated by a cpuset partition")),
+        (_, true) => Observation::ok(format!("CPU {cpus} is isolated by a control group")),
         _ => {
             let broken = facts.cgroups.partitions.iter().find(|p| p.state.contains("invalid"));
             let seen = match broken {

@@ -6,7 +6,7 @@ use crate::root::{FileError, Root};
 use crate::target::Target;
 use crate::value_format::ValueFormat;
 
-pub(super) const NAME: &str = "ontick";
+pub(super) use crate::facts::cgroups::OWN as NAME;
 const REST: &str = "ontick-rest";
 
 /// Version 2: the kernel itself takes the CPUs from every other group.
