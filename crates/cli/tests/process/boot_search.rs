@@ -96,6 +96,23 @@ fn is_given_up(loader: Loader) {
     }
 }
 
+/// The unit would begin with it at each boot, and end with the same error.
+#[test]
+fn a_search_whose_journal_is_damaged_leaves_nothing_behind() {
+    for loader in Loader::ALL {
+        let pc = Pc::lay(loader);
+        pc.begin(&["sim:a=0"]);
+        assert!(pc.has_unit());
+        let journal = "/var/lib/ontick/search-boot.jsonl";
+        let kept = pc.machine.read(journal);
+        let (first, rest) = kept.split_once('\n').unwrap();
+        pc.machine.write(journal, &format!("{first}\n?\n{rest}"));
+        let refused = pc.run(&["--continue"]);
+        assert!(refused.status.code() == Some(2) && stderr(&refused).contains("line 2: cannot be read"), "{loader:?}");
+        pc.is_as_before(&format!("with a damaged journal, {loader:?}"));
+    }
+}
+
 /// Killed at one wait for the disk or another, then cut off from its power: it goes on, blames nobody, and ends as if nothing
 /// had happened.
 #[test]

@@ -16,7 +16,11 @@ use crate::{stop, terminal};
 pub fn go_on(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
     let path = machine::journal_path(root)?;
     let settings = Journal::open(root)?;
-    let kept = SearchJournal::read::<Asked>(&path, None)?;
+    let kept = match SearchJournal::read::<Asked>(&path, None) {
+        Ok(kept) => kept,
+        // Nothing can go on with it, and its unit would begin at each boot.
+        Err(error) => return settled(root, settings, |_| Err(error.into())),
+    };
     if let Some(boots) = flags.boots {
         check_boots(boots, kept.search.candidates.len())?;
         SearchJournal::resume::<Asked>(&path, None)?.add_boot(&BootStep::Most { boots })?;
@@ -26,9 +30,16 @@ pub fn go_on(flags: &Search, root: &Root) -> Result<Outcome, Failure> {
 
 /// As above, with the right to change the machine. Whatever ends the search leaves the boot files as they were, and no unit
 /// that would restart the machine again.
-pub fn with(flags: &Search, root: &Root, mut settings: Journal) -> Result<Outcome, Failure> {
-    let ended = steps(flags, root, &mut settings);
-    let ended = match ended {
+pub fn with(flags: &Search, root: &Root, settings: Journal) -> Result<Outcome, Failure> {
+    settled(root, settings, |settings| steps(flags, root, settings))
+}
+
+fn settled(
+    root: &Root,
+    mut settings: Journal,
+    search: impl FnOnce(&mut Journal) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let ended = match search(&mut settings) {
         Err(failure) => {
             let put_back = machine::put_back(root, &mut settings, machine::is_ours);
             if let Err(also) = put_back {
