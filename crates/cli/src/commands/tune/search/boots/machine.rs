@@ -1,7 +1,6 @@
 //! The machine that is restarted: its boots, its boot files and the unit that goes on with the search.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use ontick_kernel::install::trial::{self, Trial};
 use ontick_kernel::install::{InstallError, LoaderError, OnceError};
@@ -10,6 +9,7 @@ use ontick_machine::journal::Undo;
 use ontick_machine::revert::revert_but;
 use ontick_machine::{Journal, Root};
 use ontick_measure::search::BootNow;
+use ontick_undo::program;
 
 use crate::commands::tune::program;
 use crate::commands::tune::search::asked_boots::{AskedBoots, argument};
@@ -110,7 +110,7 @@ pub fn restart(root: &Root, argument: Option<&str>) -> Result<(), Failure> {
     }
     let failed = |why: String| Failure::new(format!("the machine could not be restarted (systemctl reboot): {why}"));
     let asks = argument.map(|argument| format!("--reboot-argument={argument}"));
-    match Command::new("systemctl").arg("reboot").args(asks).output() {
+    match program::command("systemctl").and_then(|mut systemctl| systemctl.arg("reboot").args(asks).output()) {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
         Err(e) => Err(failed(e.to_string())),
