@@ -406,38 +406,6 @@ fn what_others_changed_is_reported_and_left() {
 }
 
 #[test]
-fn a_boot_file_that_was_edited_where_ontick_had_changed_it_is_not_taken_for_the_original() {
-    // A line of the kernel's arguments, and a file of ontick's own.
-    for (name, path, ours, theirs) in [
-        ("pi4", "/boot/firmware/cmdline.txt", "isolcpus=managed_irq,domain,3", "isolcpus=2"),
-        ("x86-grub", "/etc/default/grub.d/zz-ontick.cfg", "skew_tick=1", "skew_tick=0"),
-    ] {
-        let machine = Machine::lay(name);
-        let before = state(&machine);
-        let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
-        let first = boot::plan(&machine.root, &facts, &target, false).unwrap();
-        let mut journal = Journal::open(&machine.root).unwrap();
-        assert!(boot::apply(&machine.root, &first, &mut journal).stopped.is_none());
-        let edited = machine.read(path).replace(ours, theirs);
-        assert!(edited != machine.read(path), "{name}");
-        machine.write(path, &edited);
-        let edited = state(&machine);
-        let error = boot::plan(&machine.root, &facts, &target, false).unwrap_err().to_string();
-        assert!(error.starts_with(path) && error.contains("was edited where ontick had changed it"), "{error}");
-        // As where it is edited between plan and apply, of which nothing is known then.
-        let edits = vec![boot::Edit::new(path, Some(machine.read(path)), "new\n".into()).unwrap()];
-        let plan = boot::BootPlan::of_edits(first.place.clone(), edits, false);
-        let applied = boot::apply(&machine.root, &plan, &mut journal);
-        assert_eq!(applied.stopped, Some(error));
-        drop(journal);
-        assert!(edited == state(&machine), "{}", difference(&edited, &state(&machine)));
-        assert!(!back(&machine.root, false).complete());
-        assert!(back(&machine.root, true).complete());
-        assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
-    }
-}
-
-#[test]
 fn a_second_apply_takes_anothers_value_as_the_original() {
     let machine = Machine::lay("x86-grub");
     let go = || {
@@ -622,61 +590,6 @@ fn tasks_are_moved_away_and_come_back() {
     assert!(reverted.complete(), "{reverted:?}");
     journal.close();
     assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
-}
-
-/// An interrupt that may go only to a CPU that is switched off may go to any from then on, whatever becomes of that CPU.
-struct BrokenAffinity;
-
-impl Hook for BrokenAffinity {
-    fn before(&self, _act: &Act) -> Verdict {
-        Verdict::Go
-    }
-
-    fn after(&self, act: &Act, place: &std::path::Path) {
-        let Act::Set { path: "/sys/devices/system/cpu/cpu1/online", value: "0" } = act else { return };
-        let base = place.ancestors().nth(6).unwrap();
-        for irq in std::fs::read_dir(base.join("proc/irq")).unwrap().flatten() {
-            let list = irq.path().join("smp_affinity_list");
-            if std::fs::read_to_string(&list).is_ok_and(|may| may == "1\n") {
-                std::fs::write(list, "0,2-3\n").unwrap();
-            }
-        }
-    }
-}
-
-#[test]
-fn an_interrupt_of_a_sibling_that_goes_offline_stays_off_the_timed_cpu_and_comes_back() {
-    let machine = Machine::lay("x86-grub");
-    machine.write("/proc/irq/130/smp_affinity_list", "1\n");
-    let before = state(&machine);
-    let (facts, mut target) = (machine.facts(), machine.target(Profile::DedicatedCore));
-    ontick_machine::knobs::isolate(&mut target, &facts);
-    assert_eq!((target.cpus.to_string(), target.others.to_string()), ("3".into(), "0,2".into()));
-    let plan = TuningPlan::make(&machine.root, &facts, &target).unwrap();
-    assert!(applied(&machine, &plan, BrokenAffinity).complete());
-    assert_eq!(machine.read("/sys/devices/system/cpu/cpu1/online"), "0\n");
-    assert_eq!(machine.read("/proc/irq/130/smp_affinity_list"), "0,2\n");
-    assert_eq!(machine.read("/proc/irq/131/smp_affinity_list"), "0,2\n");
-    let reverted = revert(
-        &machine.root.clone().with_hook(Arc::new(BrokenAffinity)),
-        &mut Journal::open(&machine.root).unwrap(),
-        false,
-    );
-    assert!(reverted.complete() && reverted.steps[0].path.ends_with("cpu1/online"), "{reverted:?}");
-    back(&machine.root, false);
-    assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
-}
-
-#[test]
-fn a_sibling_that_is_the_only_other_cpu_is_not_switched_off() {
-    let machine = Machine::lay("x86-grub");
-    let mut facts = machine.facts();
-    facts.cpus.set_online("1,3".parse().unwrap());
-    let mut target = ontick_machine::Target::new(&facts, Some("3".parse().unwrap()), Profile::DedicatedCore).unwrap();
-    ontick_machine::knobs::isolate(&mut target, &facts);
-    let plan = TuningPlan::make(&machine.root, &facts, &target).unwrap();
-    assert!(target.isolate && target.others.to_string() == "1");
-    assert!(plan.changes().all(|item| item.knob != "smt-siblings"));
 }
 
 #[test]

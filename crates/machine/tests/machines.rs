@@ -271,64 +271,6 @@ fn a_second_profile_keeps_the_first_original() {
     pretty("x86-grub", before, machine.snapshot());
 }
 
-/// Writes the boot files of a profile; what a restart would make of them is not needed.
-fn write_boot_files(machine: &Machine, profile: Profile) {
-    let mut journal = Journal::open(&machine.root).unwrap();
-    let mut facts = machine.facts();
-    if facts.cpus.online.is_empty() {
-        facts.cpus.set_online("0-3".parse().unwrap());
-    }
-    let target = Target::new(&facts, None, profile).unwrap();
-    let plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
-    let applied = boot::apply(&machine.root, &plan, &mut journal);
-    assert!(applied.stopped.is_none(), "{applied:?}");
-}
-
-#[test]
-fn a_second_profile_leaves_nothing_of_the_first_in_the_boot_files() {
-    for name in ["pi3b-stretch", "pi4", "pi5", "arm-extlinux", "beaglebone", "x86-grub", "x86-systemd-boot"] {
-        let (one, both) = (Machine::lay(name), Machine::lay(name));
-        let before = both.snapshot();
-        write_boot_files(&one, Profile::LowLatency);
-        for profile in [Profile::DedicatedCore, Profile::DedicatedCore, Profile::LowLatency] {
-            write_boot_files(&both, profile);
-        }
-        let boot_files = |machine: &Machine| {
-            let mut all = machine.snapshot();
-            all.retain(|path, _| !path.starts_with("var") && !path.to_string_lossy().contains(".ontick-2"));
-            // A file that was written once may hold again what it held, and stays to be put back.
-            all.retain(|path, content| before.get(path) != Some(content) && content != b"<folder>");
-            all
-        };
-        assert!(boot_files(&one) == boot_files(&both), "{name}: {:?}, {:?}", boot_files(&one), boot_files(&both));
-        let mut journal = Journal::open(&both.root).unwrap();
-        assert!(revert(&both.root, &mut journal, false).complete());
-        journal.close();
-        pretty(name, before, both.snapshot());
-    }
-}
-
-#[test]
-fn a_second_profile_keeps_what_others_added_to_the_boot_files() {
-    let machine = Machine::lay("pi4");
-    let (cmdline, config) = ("/boot/firmware/cmdline.txt", "/boot/firmware/config.txt");
-    let before = machine.snapshot();
-    write_boot_files(&machine, Profile::DedicatedCore);
-    machine.write(cmdline, &machine.read(cmdline).replace('\n', " usbcore.quirks=x\n"));
-    machine.write(config, &(machine.read(config) + "dtparam=mine=on\n"));
-    write_boot_files(&machine, Profile::LowLatency);
-    let line = machine.read(cmdline);
-    assert!(line.contains(" usbcore.quirks=x") && !line.contains("isolcpus"), "{line}");
-    let settings = machine.read(config);
-    assert!(settings.ends_with("dtparam=mine=on\n") && !settings.contains("force_turbo=1"), "{settings}");
-    let mut journal = Journal::open(&machine.root).unwrap();
-    assert!(revert(&machine.root, &mut journal, false).complete());
-    journal.close();
-    machine.write(cmdline, &machine.read(cmdline).replace(" usbcore.quirks=x", ""));
-    machine.write(config, &machine.read(config).replace("dtparam=mine=on\n", ""));
-    pretty("pi4", before, machine.snapshot());
-}
-
 #[test]
 fn where_the_arguments_are_kept() {
     let place = |name: &str| boot::find(&Machine::lay(name).root);

@@ -1,0 +1,114 @@
+//! Boot files that ontick has written before are planned and written again, by then also edited by others.
+
+mod machine;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use machine::Machine;
+use ontick_machine::{Journal, Profile, Reverted, Target, boot, revert};
+
+/// The journal's parents may stay.
+fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = machine.snapshot();
+    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
+    all
+}
+
+/// The files that differ.
+fn difference(before: &BTreeMap<PathBuf, Vec<u8>>, now: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
+    before.keys().chain(now.keys()).filter(|path| before.get(*path) != now.get(*path)).cloned().collect()
+}
+
+fn back(machine: &Machine, force: bool) -> Reverted {
+    let mut journal = Journal::open(&machine.root).unwrap();
+    let reverted = revert(&machine.root, &mut journal, force);
+    journal.close();
+    reverted
+}
+
+/// Writes the boot files of a profile; what a restart would make of them is not needed.
+fn write_boot_files(machine: &Machine, profile: Profile) {
+    let mut journal = Journal::open(&machine.root).unwrap();
+    let mut facts = machine.facts();
+    if facts.cpus.online.is_empty() {
+        facts.cpus.set_online("0-3".parse().unwrap());
+    }
+    let target = Target::new(&facts, None, profile).unwrap();
+    let plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
+    let applied = boot::apply(&machine.root, &plan, &mut journal);
+    assert!(applied.stopped.is_none(), "{applied:?}");
+}
+
+#[test]
+fn a_second_profile_leaves_nothing_of_the_first_in_the_boot_files() {
+    for name in ["pi3b-stretch", "pi4", "pi5", "arm-extlinux", "beaglebone", "x86-grub", "x86-systemd-boot"] {
+        let (one, both) = (Machine::lay(name), Machine::lay(name));
+        let before = state(&both);
+        write_boot_files(&one, Profile::LowLatency);
+        for profile in [Profile::DedicatedCore, Profile::DedicatedCore, Profile::LowLatency] {
+            write_boot_files(&both, profile);
+        }
+        let boot_files = |machine: &Machine| {
+            let mut all = machine.snapshot();
+            all.retain(|path, _| !path.starts_with("var") && !path.to_string_lossy().contains(".ontick-2"));
+            // A file that was written once may hold again what it held, and stays to be put back.
+            all.retain(|path, content| before.get(path) != Some(content) && content != b"<folder>");
+            all
+        };
+        assert!(boot_files(&one) == boot_files(&both), "{name}: {:?}, {:?}", boot_files(&one), boot_files(&both));
+        assert!(back(&both, false).complete());
+        assert_eq!(difference(&before, &state(&both)), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn a_second_profile_keeps_what_others_added_to_the_boot_files() {
+    let machine = Machine::lay("pi4");
+    let (cmdline, config) = ("/boot/firmware/cmdline.txt", "/boot/firmware/config.txt");
+    let before = state(&machine);
+    write_boot_files(&machine, Profile::DedicatedCore);
+    machine.write(cmdline, &machine.read(cmdline).replace('\n', " usbcore.quirks=x\n"));
+    machine.write(config, &(machine.read(config) + "dtparam=mine=on\n"));
+    write_boot_files(&machine, Profile::LowLatency);
+    let line = machine.read(cmdline);
+    assert!(line.contains(" usbcore.quirks=x") && !line.contains("isolcpus"), "{line}");
+    let settings = machine.read(config);
+    assert!(settings.ends_with("dtparam=mine=on\n") && !settings.contains("force_turbo=1"), "{settings}");
+    assert!(back(&machine, false).complete());
+    machine.write(cmdline, &machine.read(cmdline).replace(" usbcore.quirks=x", ""));
+    machine.write(config, &machine.read(config).replace("dtparam=mine=on\n", ""));
+    assert_eq!(difference(&before, &state(&machine)), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_boot_file_that_was_edited_where_ontick_had_changed_it_is_not_taken_for_the_original() {
+    // A line of the kernel's arguments, and a file of ontick's own.
+    for (name, path, ours, theirs) in [
+        ("pi4", "/boot/firmware/cmdline.txt", "isolcpus=managed_irq,domain,3", "isolcpus=2"),
+        ("x86-grub", "/etc/default/grub.d/zz-ontick.cfg", "skew_tick=1", "skew_tick=0"),
+    ] {
+        let machine = Machine::lay(name);
+        let before = state(&machine);
+        let (facts, target) = (machine.facts(), machine.target(Profile::DedicatedCore));
+        let first = boot::plan(&machine.root, &facts, &target, false).unwrap();
+        let mut journal = Journal::open(&machine.root).unwrap();
+        assert!(boot::apply(&machine.root, &first, &mut journal).stopped.is_none());
+        let edited = machine.read(path).replace(ours, theirs);
+        assert!(edited != machine.read(path), "{name}");
+        machine.write(path, &edited);
+        let edited = state(&machine);
+        let error = boot::plan(&machine.root, &facts, &target, false).unwrap_err().to_string();
+        assert!(error.starts_with(path) && error.contains("was edited where ontick had changed it"), "{error}");
+        // As where it is edited between plan and apply, of which nothing is known then.
+        let edits = vec![boot::Edit::new(path, Some(machine.read(path)), "new\n".into()).unwrap()];
+        let plan = boot::BootPlan::of_edits(first.place.clone(), edits, false);
+        let applied = boot::apply(&machine.root, &plan, &mut journal);
+        assert_eq!(applied.stopped, Some(error));
+        drop(journal);
+        assert_eq!(difference(&edited, &state(&machine)), Vec::<PathBuf>::new());
+        assert!(!back(&machine, false).complete());
+        assert!(back(&machine, true).complete());
+        assert_eq!(difference(&before, &state(&machine)), Vec::<PathBuf>::new());
+    }
+}
