@@ -61,6 +61,7 @@ mod neighbours;
 mod netconf;
 mod netconf_ansible;
 mod netconf_errors;
+mod netconf_stations;
 mod netconf_streams;
 mod network_apply;
 mod network_check;

@@ -39,7 +39,12 @@ pub(super) struct Talk(Child);
 
 impl Talk {
     pub(super) fn begin(bench: &Bench) -> Self {
-        let mut command = bench.command(&["netconf"]);
+        Self::with(bench, &[])
+    }
+
+    /// With these options.
+    pub(super) fn with(bench: &Bench, options: &[&str]) -> Self {
+        let mut command = bench.command(&[&["netconf"], options].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut talk = Self(bench.here.within(|| command.spawn()).unwrap().unwrap());
         talk.say(&hello("1.0"));

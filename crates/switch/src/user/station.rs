@@ -29,6 +29,17 @@ pub fn served(switch: Switch) -> Switch {
     Switch { role: Role::Bridge, ports, forwarding: Forwarding::default(), ..switch }
 }
 
+/// The inverse of [`served`]: the station of whose own frames this switch is the server; of any other, the switch itself.
+pub fn asked(switch: Switch) -> Switch {
+    let is_inner = |port: &Port| port.name == inner(&switch.name);
+    if switch.role != Role::Bridge || switch.ports.len() != 2 || !is_inner(&switch.ports[0]) {
+        return switch;
+    }
+    let station = Switch { role: Role::Station, ports: switch.ports[1..].to_vec(), ..switch.clone() };
+    // A bridge may have a port of that name.
+    if served(station.clone()) == switch { station } else { switch }
+}
+
 fn is_station(switch: &Switch) -> bool {
     switch.role == Role::Station && switch.plane == Plane::User && switch.ports.len() == 1
 }
@@ -85,4 +96,67 @@ pub(super) fn pair(switch: &Switch, links: &[Link]) -> Option<Step> {
         .expect(Expect::Up { port: inner })
         .expect(Expect::Up { port: name.clone() });
     Some(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ontick_tsn::config;
+
+    const STATION: &str = r#"
+[switch]
+name = "NAME"
+role = "station"
+plane = "user"
+
+[[class]]
+name = "blue"
+queue = 0
+
+[[class]]
+name = "red"
+queue = 1
+match = [{ pcp = 6 }]
+
+[[port]]
+name = "eth0"
+rate = "1Gbit"
+max-sdu = { red = 300 }
+idle-slope = { red = "20Mbit" }
+
+[port.gates]
+entries = [{ open = ["blue"], for = "800us" }, { open = ["red"], for = "200us" }]
+"#;
+
+    fn station(name: &str) -> Switch {
+        config::read(&STATION.replace("NAME", name)).unwrap().switch
+    }
+
+    #[test]
+    fn a_served_station_is_known_again() {
+        for name in ["camera", "cam-on-the-left"] {
+            let station = station(name);
+            let served = served(station.clone());
+            assert_eq!((served.role, served.ports.len()), (Role::Bridge, 2));
+            // As it is kept while it is set up.
+            let kept = config::read(&config::write(&served)).unwrap().switch;
+            assert_eq!(asked(kept), station);
+            assert_eq!(asked(station.clone()), station);
+        }
+    }
+
+    #[test]
+    fn a_bridge_with_a_port_of_that_name_stays_one() {
+        let bridge = served(station("camera"));
+        let mut gated = bridge.clone();
+        gated.ports[0].gates = gated.ports[1].gates.clone();
+        let mut other = bridge.clone();
+        other.ports[0].name = "eth1".into();
+        let mut three = bridge.clone();
+        three.ports.push(Port { name: "eth1".into(), ..bridge.ports[1].clone() });
+        let kernel = Switch { plane: Plane::Kernel, ..bridge };
+        for switch in [gated, other, three, kernel] {
+            assert_eq!(asked(switch.clone()), switch);
+        }
+    }
 }

@@ -4,6 +4,7 @@ use ontick_switch::apply::{Journal, Live, StartupFile, SwitchDir};
 use ontick_switch::kernel::status::{LinkState, PortStatus, status};
 use ontick_switch::kernel::{StreamCount, time_loss};
 use ontick_switch::user::serve::{PortReport, Report};
+use ontick_switch::user::station::asked;
 use ontick_tsn::model::{Clock, Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
@@ -20,8 +21,14 @@ pub fn failed(error: impl std::fmt::Display) -> RpcError {
     RpcError::protocol(Tag::OperationFailed, error.to_string())
 }
 
-/// The switch that is set up.
+/// The switch that is set up, as whoever set it up has it.
 pub fn switch(folder: &SwitchDir) -> Result<(Journal, Switch), RpcError> {
+    let (journal, served) = served(folder)?;
+    Ok((journal, asked(served)))
+}
+
+/// The same as the data plane has it.
+fn served(folder: &SwitchDir) -> Result<(Journal, Switch), RpcError> {
     let gone = || failed(format!("switch {} is not set up any more", folder.name()));
     let journal = Journal::read(folder).map_err(failed)?.ok_or_else(gone)?;
     let switch = standing(folder).map_err(failed)?;
@@ -36,8 +43,9 @@ pub fn running(folder: &SwitchDir) -> Result<Value, RpcError> {
 
 /// The same, with what is known of its state.
 pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
-    let (_, switch) = switch(folder)?;
-    let mut data = yang::export(&switch).map_err(failed)?.document;
+    // What is counted and seen has the places of the ports that the data plane has.
+    let (_, switch) = served(folder)?;
+    let mut data = yang::export(&asked(switch.clone())).map_err(failed)?.document;
     let (states, policed): (Vec<(String, PortState)>, Vec<StreamCount>) = match switch.plane {
         Plane::User => background::report(folder).map(|report| of_user(&switch, &report)).unwrap_or_default(),
         _ => {
