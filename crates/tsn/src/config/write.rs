@@ -256,7 +256,47 @@ fn list(items: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// Names hold no quotes and no backslashes.
+/// A basic string of TOML. Names of files need no escapes; those of documents were not looked at yet, and must not become keys.
 fn quoted(text: &str) -> String {
-    format!("\"{text}\"")
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{defaults, read};
+    use super::*;
+    use crate::model::Role;
+
+    #[test]
+    fn a_name_that_was_not_looked_at_becomes_no_keys() {
+        let class = Class { name: "blue".into(), queue: 0, rules: Vec::new(), limit: defaults().limit };
+        let called = |name: &str| {
+            let port = Port {
+                name: name.into(),
+                rate: None,
+                offload: Offload::None,
+                transmit_queues: Vec::new(),
+                idle_slopes: Vec::new(),
+                preemption: None,
+                max_sdu: vec![None],
+                gates: None,
+            };
+            write(&defaults().switch("cell".into(), Role::Station, vec![class.clone()], vec![port]))
+        };
+        let lines = called("eth0").lines().count();
+        for name in ["a\"\n[x]", "a\\", "a\r\n", "a\u{7f}\u{85}", "a\t\0"] {
+            let text = called(name);
+            assert_eq!(text.lines().count(), lines, "{text}");
+            let error = read(&text).unwrap_err().problems.remove(0).what;
+            assert!(error.starts_with(&format!("`name`: \"{name}\": an interface's name is of letters")), "{error}");
+        }
+    }
 }

@@ -260,6 +260,18 @@ fn what_is_wrong_is_said_with_its_path() {
 }
 
 #[test]
+fn a_name_that_no_interface_has_is_refused_at_its_place() {
+    let name = "p2\"\n\n[[forward]]\nto = \"02:00:00:00:00:09\"\nports = [\"swp0\"]\n\n[[port]]\nname = \"p3";
+    let text = changed("/ietf-interfaces:interfaces/interface/1/name", json!(name));
+    let mut imported = import(&text).unwrap();
+    let switch = new_switch("br0", &mut imported);
+    let fault = config::check_at(&switch, 0).unwrap_err();
+    assert!(fault.what.contains("an interface's name") && fault.others == 0, "{fault:?}");
+    let path = format!("/ietf-interfaces:interfaces/interface[name='{name}']");
+    assert_eq!(place(&fault.part, &switch, &imported), path);
+}
+
+#[test]
 fn a_cycle_that_differs_from_its_list_is_filled_or_cut() {
     let times = |gates: &Gates| gates.entries.iter().map(|entry| (entry.open, entry.for_ns)).collect::<Vec<_>>();
     let cycle = |numerator: u64, denominator: u64| {
