@@ -203,6 +203,70 @@ fn a_wrong_value_of_a_gate_is_named_by_its_path() {
     talk.ask("<validate><source><candidate/></source></validate>");
 }
 
+#[test]
+fn a_value_that_would_be_done_otherwise_is_refused() {
+    let Some(bench) = managed() else { return };
+    let mut talk = Talk::begin(&bench);
+    let of_table = |node: &str| format!("{TABLE}/ieee802-dot1q-sched-bridge:{node}");
+    let mut done_otherwise = |config: &str, path: &str, message: &str| {
+        refused(&mut talk, config).is("operation-not-supported", path, message);
+    };
+    done_otherwise(
+        &gates("<admin-gate-states>0</admin-gate-states>"),
+        &of_table("admin-gate-states"),
+        "interface port1, admin-gate-states: before the base time all gates are open here; write 255",
+    );
+    done_otherwise(
+        &gates("<admin-cycle-time-extension>1000</admin-cycle-time-extension>"),
+        &of_table("admin-cycle-time-extension"),
+        "interface port1, admin-cycle-time-extension: a new schedule begins with a whole cycle here; write 0",
+    );
+    for operation in ["set-and-hold-mac", "set-and-release-mac"] {
+        let entry = format!(
+            "<admin-control-list><gate-control-entry><index>1</index><operation-name \
+             xmlns:s='urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched'>s:{operation}</operation-name></gate-control-entry>\
+             </admin-control-list>"
+        );
+        done_otherwise(
+            &gates(&entry),
+            &of_table(
+                "admin-control-list/ieee802-dot1q-sched-bridge:gate-control-entry[ieee802-dot1q-sched-bridge:index='1']\
+                 /ieee802-dot1q-sched-bridge:operation-name",
+            ),
+            "interface port1, gate-control-entry 1, operation-name: gates are set, and no frame is held here; write \
+             ieee802-dot1q-sched:set-gate-states",
+        );
+    }
+    let closed = "<stream-gate-instance-id>0</stream-gate-instance-id><gate-enable>true</gate-enable>\
+                  <admin-gate-states>closed</admin-gate-states><admin-control-list><gate-control-entry><index>0</index>\
+                  <operation-name xmlns:s='urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp'>s:set-gate-and-ipv</operation-name>\
+                  <time-interval-value>1000000</time-interval-value><gate-state-value>open</gate-state-value>\
+                  <ipv-spec>null</ipv-spec></gate-control-entry></admin-control-list>";
+    let closed = stream(100, 400, "port0", "").replace("<stream-gate-instance-id>0</stream-gate-instance-id>", closed);
+    done_otherwise(
+        &closed,
+        &format!(
+            "{COMPONENT}/ieee802-dot1q-psfp-bridge:stream-gates/ieee802-dot1q-psfp-bridge:stream-gate-instance-table\
+             [ieee802-dot1q-psfp-bridge:stream-gate-instance-id='0']/ieee802-dot1q-psfp-bridge:admin-gate-states"
+        ),
+        "bridge cell, component cell, stream-gate-instance-table 0, admin-gate-states: before the base time the gate is open \
+         here; write \"open\"",
+    );
+    // The switch has no such class.
+    let size =
+        "<queue-max-sdu-table><traffic-class>5</traffic-class><queue-max-sdu>300</queue-max-sdu></queue-max-sdu-table>";
+    refused(&mut talk, &gates(size)).is(
+        "invalid-value",
+        &of_table("queue-max-sdu-table[ieee802-dot1q-sched-bridge:traffic-class='5']"),
+        "interface port1, queue-max-sdu-table 5: the switch has no traffic class 5; it has 0, 1",
+    );
+    // What the switch itself writes is taken.
+    let same = "<admin-gate-states>255</admin-gate-states><admin-cycle-time-extension>0</admin-cycle-time-extension>";
+    let config = gates(&(same.to_owned() + &entries(700_000, 300_000)));
+    talk.ask(&format!("<edit-config><target><candidate/></target><config>{config}</config></edit-config>"));
+    talk.ask("<commit/>");
+}
+
 /// One stream with a filter, a gate that is always open, and a meter.
 fn stream(size: u32, burst: u32, port: &str, more: &str) -> String {
     format!(

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::SECOND_NS;
 use super::export_error::ExportError;
 use super::node::{Node, YangError};
+use super::notes::Notes;
 use crate::model::{Base, Clock, Entry, StreamGateEntry};
 
 /// Entries of a list at most.
@@ -55,12 +56,12 @@ impl<T: Timed> ControlList<T> {
     pub(super) fn read(
         table: &Node,
         module: &str,
-        notes: &mut Vec<String>,
-        read: impl FnMut(&Node, &mut Vec<String>) -> Result<T, YangError>,
+        notes: &mut Notes,
+        read: impl FnMut(&Node, &mut Notes) -> Result<T, YangError>,
     ) -> Result<Self, YangError> {
         if let Some(extension) = table.member(module, "admin-cycle-time-extension")? {
             if extension.number(0..=u32::MAX.into())? != 0 {
-                notes.push(format!("{}: a new schedule begins with a whole cycle here", extension.path()));
+                notes.otherwise(&extension, "a new schedule begins with a whole cycle here; write 0");
             }
         }
         let list = table.require(module, "admin-control-list")?.require(module, "gate-control-entry")?;
@@ -80,8 +81,8 @@ impl<T: Timed> ControlList<T> {
 fn entries<T: Timed>(
     list: &Node,
     module: &str,
-    notes: &mut Vec<String>,
-    mut read: impl FnMut(&Node, &mut Vec<String>) -> Result<T, YangError>,
+    notes: &mut Notes,
+    mut read: impl FnMut(&Node, &mut Notes) -> Result<T, YangError>,
 ) -> Result<(Vec<u32>, Vec<T>), YangError> {
     let items = list.items()?;
     if items.is_empty() || items.len() > MOST {
@@ -121,12 +122,7 @@ fn cycle_ns(cycle: &Node, module: &str) -> Result<u64, YangError> {
 
 /// The cycle begins anew at its end, wherever the list is; a list that ends before leaves the gates as they are
 /// (IEEE 802.1Q-2022 clause 8.6.9.2).
-fn fitted<T: Timed>(
-    mut entries: Vec<T>,
-    cycle_ns: u64,
-    cycle: &Node,
-    notes: &mut Vec<String>,
-) -> Result<Vec<T>, YangError> {
+fn fitted<T: Timed>(mut entries: Vec<T>, cycle_ns: u64, cycle: &Node, notes: &mut Notes) -> Result<Vec<T>, YangError> {
     let sum_ns: u64 = entries.iter().map(T::for_ns).sum();
     let (sum, whole) = (exact(sum_ns), exact(cycle_ns));
     if sum_ns < cycle_ns {
@@ -167,7 +163,7 @@ fn fitted<T: Timed>(
     Ok(entries)
 }
 
-fn base_time(node: &Node, module: &str, cycle_ns: u64, notes: &mut Vec<String>) -> Result<Base, YangError> {
+fn base_time(node: &Node, module: &str, cycle_ns: u64, notes: &mut Notes) -> Result<Base, YangError> {
     let seconds = node.require(module, "seconds")?.number(0..=u64::MAX / SECOND_NS - 1)?;
     let ns = node.member(module, "nanoseconds")?.map_or(Ok(0), |ns| ns.number(0..=SECOND_NS - 1))?;
     let base_ns = seconds * SECOND_NS + ns;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::control_list::ControlList;
 use super::node::{Node, YangError};
+use super::notes::{Notes, Otherwise};
 use super::streams::{self, ImportedStream};
 use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, shaper};
 use crate::model::{Entry, Gates, Guard, STANDARD_CLASSES};
@@ -18,8 +19,10 @@ pub struct Imported {
     pub interfaces: Vec<Interface>,
     /// Streams in the order in which frames are held against them; absent where it says nothing of streams.
     pub streams: Option<Vec<ImportedStream>>,
-    /// What is done otherwise than it says, each with its path.
+    /// What follows from it, and is perhaps not expected: sentences with their paths.
     pub notes: Vec<String>,
+    /// What is done otherwise than it says.
+    pub otherwise: Vec<Otherwise>,
 }
 
 /// One interface.
@@ -56,10 +59,13 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
         missing: None,
     })?;
     let root = Node::root(&document);
-    let mut notes = Vec::new();
+    let mut notes = Notes::default();
     let streams = streams::import(&root, &mut notes)?;
     let list = match (&streams, root.member(INTERFACES, "interfaces")?) {
-        (Some(_), None) => return Ok(Imported { interfaces: Vec::new(), streams, notes }),
+        (Some(_), None) => {
+            let Notes { sentences: notes, otherwise } = notes;
+            return Ok(Imported { interfaces: Vec::new(), streams, notes, otherwise });
+        }
         _ => root.require(INTERFACES, "interfaces")?.require(INTERFACES, "interface")?,
     };
     let items = list.items()?;
@@ -85,10 +91,11 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
             "no interface has gates that are enabled ({BRIDGE}:bridge-port/{SCHED_BRIDGE}:gate-parameter-table with gate-enabled true)"
         )));
     }
-    Ok(Imported { interfaces, streams, notes })
+    let Notes { sentences: notes, otherwise } = notes;
+    Ok(Imported { interfaces, streams, notes, otherwise })
 }
 
-fn interface(name: &str, node: &Node, notes: &mut Vec<String>) -> Result<Option<Interface>, YangError> {
+fn interface(name: &str, node: &Node, notes: &mut Notes) -> Result<Option<Interface>, YangError> {
     let port = node.member(BRIDGE, "bridge-port")?;
     let table = match &port {
         Some(port) => port.member(SCHED_BRIDGE, "gate-parameter-table")?,
@@ -146,14 +153,14 @@ fn max_sdu(table: &Node) -> Result<[Option<u32>; STANDARD_CLASSES], YangError> {
     Ok(largest)
 }
 
-fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<(Gates, Vec<u32>)>, YangError> {
+fn gates(table: &Node, notes: &mut Notes) -> Result<Option<(Gates, Vec<u32>)>, YangError> {
     let enabled = table.member(SCHED_BRIDGE, "gate-enabled")?.map_or(Ok(false), |leaf| leaf.flag())?;
     if !enabled {
         return Ok(None);
     }
     if let Some(states) = table.member(SCHED_BRIDGE, "admin-gate-states")? {
         if states.number(0..=255)? != 255 {
-            notes.push(format!("{}: before the base time all gates are open here", states.path()));
+            notes.otherwise(&states, "before the base time all gates are open here; write 255");
         }
     }
     let list = ControlList::read(table, SCHED_BRIDGE, notes, |item, notes| {
@@ -165,7 +172,7 @@ fn gates(table: &Node, notes: &mut Vec<String>) -> Result<Option<(Gates, Vec<u32
     Ok(Some((Gates { base, cycle_ns, guard: Guard::None, entries }, indices)))
 }
 
-fn operation(item: &Node, notes: &mut Vec<String>) -> Result<(), YangError> {
+fn operation(item: &Node, notes: &mut Notes) -> Result<(), YangError> {
     let node = item.require(SCHED_BRIDGE, "operation-name")?;
     let name = node.text()?;
     // Some tools write the prefix instead of the module's name.
@@ -173,7 +180,7 @@ fn operation(item: &Node, notes: &mut Vec<String>) -> Result<(), YangError> {
     match plain {
         "set-gate-states" => Ok(()),
         "set-and-hold-mac" | "set-and-release-mac" => {
-            notes.push(format!("{}: gates are set; no frame is held here", node.path()));
+            notes.otherwise(&node, format!("gates are set, and no frame is held here; write {SCHED}:set-gate-states"));
             Ok(())
         }
         _ => Err(node.error(format!("\"{name}\" is no operation; \"{SCHED}:set-gate-states\" is"))),

@@ -24,7 +24,7 @@ pub enum MergeError {
     /// No class of the switch has this number.
     #[error("the switch has no traffic class {class}; it has {}", classes.join(", "))]
     NoClass {
-        /// Which is to be shaped.
+        /// Which has an idle slope or a frame size.
         class: u8,
         /// Where the document names it.
         path: String,
@@ -88,13 +88,19 @@ pub fn new_switch(name: &str, imported: &mut Imported) -> Switch {
     let mut switch = defaults.switch(name.into(), role, classes, ports);
     for (port, interface) in switch.ports.iter_mut().zip(&imported.interfaces) {
         bring(port, &switch.classes, interface, &mut imported.notes);
+        if let Some(class) = unknown(&interface.max_sdu, &switch.classes) {
+            let name = &interface.name;
+            imported
+                .notes
+                .push(format!("{name}: no priority belongs to traffic class {class}, whose frames keep their size"));
+        }
         if let Some(preemptable) = &interface.preemptable {
             preemption::merge(port, &switch.classes, preemptable, &mut imported.notes);
             preemption::offload(port, &mut imported.notes);
         }
         if let Some(slopes) = &interface.idle_slopes {
             shaper::merge(port, &switch.classes, slopes);
-            if let Some(class) = shaper::unknown(slopes, &switch.classes) {
+            if let Some(class) = unknown(slopes, &switch.classes) {
                 let name = &interface.name;
                 imported
                     .notes
@@ -135,9 +141,11 @@ pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeEr
         return Err(MergeError::NoPort { name: name.clone(), path, ports });
     }
     for interface in &imported.interfaces {
-        let slopes = interface.idle_slopes.as_ref();
-        if let Some(class) = slopes.and_then(|slopes| shaper::unknown(slopes, &switch.classes)) {
-            let path = place::slopes(interface) + &predicate("traffic-class", &class.to_string());
+        let shaped = interface.idle_slopes.as_ref().and_then(|slopes| unknown(slopes, &switch.classes));
+        let shaped = shaped.map(|class| (class, place::slopes(interface)));
+        let sized = || Some((unknown(&interface.max_sdu, &switch.classes)?, place::sizes(interface)));
+        if let Some((class, list)) = shaped.or_else(sized) {
+            let path = list + &predicate("traffic-class", &class.to_string());
             let mut queues: Vec<u8> = switch.classes.iter().map(|class| class.queue).collect();
             queues.sort_unstable();
             let classes = queues.iter().map(u8::to_string).collect();
@@ -170,6 +178,12 @@ pub fn merge(switch: &mut Switch, imported: &mut Imported) -> Result<(), MergeEr
         }
     }
     Ok(())
+}
+
+/// The first traffic class with a value that no class of the switch is.
+fn unknown<T>(values: &[Option<T>], classes: &[Class]) -> Option<u8> {
+    let is_known = |queue: u8| classes.iter().any(|class| class.queue == queue);
+    (0u8..).zip(values).find(|(queue, value)| value.is_some() && !is_known(*queue)).map(|(queue, _)| queue)
 }
 
 fn other_clock(clock: Clock, gates_of: &str) -> Option<String> {

@@ -69,6 +69,11 @@ pub(super) fn slopes(of: &Interface) -> String {
     }
 }
 
+/// The frame sizes of an interface.
+pub(super) fn sizes(of: &Interface) -> String {
+    format!("{}/queue-max-sdu-table", table(of))
+}
+
 /// The gate parameters of an interface.
 fn table(of: &Interface) -> String {
     let interface = interface(&of.name);

@@ -6,6 +6,7 @@ use ontick_units::FASTEST_LINK;
 use serde_json::{Map, Value, json};
 
 use super::node::{Node, YangError};
+use super::notes::Notes;
 use super::{BRIDGE, CBSA_BRIDGE, CBSA_IF, CBSA_TABLE, TYPES};
 use crate::model::{Class, Port, STANDARD_CLASSES, Switch};
 
@@ -52,7 +53,7 @@ fn shaped<'a>(switch: &'a Switch, port: &'a Port) -> impl Iterator<Item = (u8, u
 pub(super) fn import(
     interface: &Node,
     port: Option<&Node>,
-    notes: &mut Vec<String>,
+    notes: &mut Notes,
 ) -> Result<Option<IdleSlopes>, YangError> {
     let (cbsa, algorithms) = match port {
         Some(port) => (port.member(CBSA_BRIDGE, "cbsa")?, algorithms(port)?),
@@ -78,7 +79,7 @@ pub(super) fn import(
                 *slope = None;
             }
             (other, _) => {
-                notes.push(format!("{}: {other} is not supported; {STRICT} is written", algorithm.path()));
+                notes.otherwise(algorithm, format!("{other} is not supported; {STRICT} is written"));
                 *slope = None;
             }
         }
@@ -121,12 +122,6 @@ fn algorithms<'a>(port: &Node<'a>) -> Result<Algorithms<'a>, YangError> {
 
 fn traffic_class(item: &Node, module: &str) -> Result<usize, YangError> {
     Ok(item.require(module, "traffic-class")?.number(0..=STANDARD_CLASSES as u64 - 1)? as usize)
-}
-
-/// The first traffic class with an idle slope that no class of the switch is.
-pub(super) fn unknown(slopes: &IdleSlopes, classes: &[Class]) -> Option<u8> {
-    let is_known = |queue: u8| classes.iter().any(|class| class.queue == queue);
-    (0u8..).zip(slopes).find(|(queue, slope)| slope.is_some() && !is_known(*queue)).map(|(queue, _)| queue)
 }
 
 /// Brings them into a port.

@@ -134,7 +134,8 @@ fn the_algorithm_decides_whether_a_class_is_shaped() {
         let mut imported = import(&asked(algorithms, table)).unwrap();
         let mut after = switch();
         merge(&mut after, &mut imported).unwrap();
-        (slopes(&after).to_vec(), imported.notes)
+        let otherwise = imported.otherwise.iter().map(|otherwise| otherwise.to_string());
+        (slopes(&after).to_vec(), imported.notes.into_iter().chain(otherwise).collect::<Vec<String>>())
     };
     let both = vec![Some(20_000_000), Some(300_000_000), None];
     assert_eq!(read(json!([])), (both.clone(), Vec::new()));

@@ -7,6 +7,8 @@ use super::*;
 use crate::config;
 use crate::model::*;
 
+mod refused;
+
 /// Two ports of a bridge; the second has three classes and gates, as a manager of 802.1Qcw writes them.
 fn document() -> Value {
     let entry = |index: u32, open: u8, ns: u32| {
@@ -154,7 +156,8 @@ fn a_station_s_gates_stand_at_the_interface() {
     let switch = new_switch("station", &mut imported);
     assert_eq!((switch.role, switch.classes.len()), (Role::Station, 8));
     assert!(config::read(&config::write(&switch)).is_ok(), "{}", config::write(&switch));
-    assert!(imported.notes.len() == 2 && imported.notes[0].contains("no frame is held"), "{:?}", imported.notes);
+    let [held] = imported.otherwise.as_slice() else { panic!("{:?}", imported.otherwise) };
+    assert!(imported.notes.len() == 1 && held.what.contains("no frame is held"), "{:?} {held}", imported.notes);
     let document = export(&switch).unwrap().document;
     let table = "/ietf-interfaces:interfaces/interface/0/ieee802-dot1dc-sched-if:gate-parameter-table/gate-enabled";
     assert_eq!(document.pointer(table), Some(&json!(true)));
@@ -257,18 +260,6 @@ fn what_is_wrong_is_said_with_its_path() {
             }
         }
     }
-}
-
-#[test]
-fn a_name_that_no_interface_has_is_refused_at_its_place() {
-    let name = "p2\"\n\n[[forward]]\nto = \"02:00:00:00:00:09\"\nports = [\"swp0\"]\n\n[[port]]\nname = \"p3";
-    let text = changed("/ietf-interfaces:interfaces/interface/1/name", json!(name));
-    let mut imported = import(&text).unwrap();
-    let switch = new_switch("br0", &mut imported);
-    let fault = config::check_at(&switch, 0).unwrap_err();
-    assert!(fault.what.contains("an interface's name") && fault.others == 0, "{fault:?}");
-    let path = format!("/ietf-interfaces:interfaces/interface[name='{name}']");
-    assert_eq!(place(&fault.part, &switch, &imported), path);
 }
 
 #[test]

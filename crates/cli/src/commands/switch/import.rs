@@ -48,6 +48,7 @@ impl Import {
             }
             None => yang::new_switch(&self.name, &mut imported),
         };
+        imported.otherwise.iter().for_each(|otherwise| file::note(&otherwise.to_string()));
         imported.notes.iter().for_each(|note| file::note(note));
         // What a file must not say, a document may.
         let now_ns = ClockId::Realtime.now_ns();

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::control_list::ControlList;
 use super::super::node::{Node, YangError};
+use super::super::notes::Notes;
 use super::super::{BRIDGE, FRER, PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
 use super::frer::{Frer, Redundancy};
 use super::numbers::{handle_of, numbered};
@@ -53,7 +54,7 @@ pub struct Paths {
 }
 
 /// The streams of a document, in the order of their index; nothing if it does not speak of streams.
-pub(in super::super) fn import(root: &Node, notes: &mut Vec<String>) -> Result<Option<Vec<ImportedStream>>, YangError> {
+pub(in super::super) fn import(root: &Node, notes: &mut Notes) -> Result<Option<Vec<ImportedStream>>, YangError> {
     let identities = root.member(STREAM_IDENTIFICATION, "stream-identity")?;
     let component = policing_component(root)?;
     let frer = root.member(FRER, "frer")?;
@@ -132,7 +133,7 @@ struct Filter<'a> {
 }
 
 impl<'a> Policing<'a> {
-    fn of(component: &Node<'a>, notes: &mut Vec<String>) -> Result<Self, YangError> {
+    fn of(component: &Node<'a>, notes: &mut Notes) -> Result<Self, YangError> {
         let table = |container: &str, names: &[&str], list: &str, key: &str| {
             let Some(container) = component.member(PSFP_BRIDGE, container)? else { return Ok(BTreeMap::new()) };
             container.only(PSFP_BRIDGE, names)?;
@@ -289,7 +290,7 @@ fn meter(node: &Node) -> Result<Meter, YangError> {
 }
 
 /// The list of a stream gate; nothing if it is always open.
-fn gate(node: &Node, notes: &mut Vec<String>) -> Result<Option<StreamGate>, YangError> {
+fn gate(node: &Node, notes: &mut Notes) -> Result<Option<StreamGate>, YangError> {
     node.only(PSFP_BRIDGE, &GATE)?;
     for name in ["gate-closed-due-to-invalid-rx-enable", "gate-closed-due-octets-exceeded-enable"] {
         node.off(PSFP_BRIDGE, name)?;
@@ -301,7 +302,7 @@ fn gate(node: &Node, notes: &mut Vec<String>) -> Result<Option<StreamGate>, Yang
     if let Some(states) = node.member(PSFP_BRIDGE, "admin-gate-states")? {
         match (state(&states)?, is_enabled) {
             (true, _) => {}
-            (false, true) => notes.push(format!("{}: before the base time the gate is open here", states.path())),
+            (false, true) => notes.otherwise(&states, "before the base time the gate is open here; write \"open\""),
             (false, false) => return Err(states.error("no frame would ever pass; open the gate, or enable its list")),
         }
     }

@@ -311,7 +311,7 @@ fn what_a_switch_cannot_do_is_refused_with_its_path() {
         }
     }
     let closed = changed(&format!("{gate}/admin-gate-states"), json!("closed"));
-    assert!(import(&closed).unwrap().notes[0].contains("before the base time the gate is open"));
+    assert!(import(&closed).unwrap().otherwise[0].what.contains("before the base time the gate is open"));
     let shut = closed.replace("\"gate-enable\":true", "\"gate-enable\":false");
     assert!(import(&shut).unwrap_err().what.contains("no frame would ever pass"));
 

@@ -81,6 +81,7 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     }
     let document = Value::Object(document);
     let mut imported = yang::import(&document.to_string()).map_err(faults::of_import)?;
+    faults::refuse_otherwise(&imported)?;
     let mut after = before.clone();
     yang::merge(&mut after, &mut imported).map_err(faults::of_merge)?;
     for (old, new) in before.ports.iter().zip(&after.ports) {

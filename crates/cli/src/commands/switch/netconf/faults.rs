@@ -5,7 +5,7 @@ use ontick_switch::{check, ethtool};
 use ontick_tsn::config::{Fault, Part, Section, Terms};
 use ontick_tsn::model::Switch;
 use ontick_tsn::netconf::{RpcError, Tag};
-use ontick_tsn::yang::{self, Imported, MergeError, YangError};
+use ontick_tsn::yang::{self, Imported, MergeError, Otherwise, YangError};
 
 /// A value that no document can have.
 pub fn of_import(error: YangError) -> RpcError {
@@ -15,6 +15,14 @@ pub fn of_import(error: YangError) -> RpcError {
         }
         None => RpcError::application(Tag::InvalidValue, error.path, error.what),
     }
+}
+
+/// Refuses what would be answered with <ok/> and then done otherwise.
+pub fn refuse_otherwise(imported: &Imported) -> Result<(), RpcError> {
+    imported
+        .otherwise
+        .first()
+        .map_or(Ok(()), |Otherwise { path, what }| Err(RpcError::application(Tag::OperationNotSupported, path, what)))
 }
 
 /// What this switch does not have.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::super::node::{Node, YangError};
+use super::super::super::notes::Notes;
 use super::super::super::{FRER, STREAM_IDENTIFICATION};
 use super::super::numbers::{handle_of, numbered};
 use super::MILLISECOND_NS;
@@ -63,7 +64,7 @@ struct Recovery<'a> {
 type Coders<'a> = BTreeMap<&'a str, Entry<'a>>;
 
 impl<'a> Frer<'a> {
-    pub fn of(frer: &Node<'a>, notes: &mut Vec<String>) -> Result<Self, YangError> {
+    pub fn of(frer: &Node<'a>, notes: &mut Notes) -> Result<Self, YangError> {
         if let Some(split) = frer.member(FRER, "stream-split")? {
             let what = "is not supported; the copies of a frame are alike, and leave by each output-port of their \
                         stream-identity";
@@ -253,7 +254,7 @@ fn alone(choice: &Node, case: &str, why: &str) -> Result<(), YangError> {
     choice.require(FRER, case)?.only(FRER, &["type-number", "oui-cid"])
 }
 
-fn elimination(node: &Node, notes: &mut Vec<String>) -> Result<Elimination, YangError> {
+fn elimination(node: &Node, notes: &mut Notes) -> Result<Elimination, YangError> {
     node.only(FRER, &RECOVERY)?;
     is_out_facing(node, true, "copies are dropped where they come in")?;
     for name in ["reset", "take-no-sequence", "individual-recovery"] {
@@ -281,7 +282,7 @@ fn elimination(node: &Node, notes: &mut Vec<String>) -> Result<Elimination, Yang
     };
     let detection = node.member(FRER, "latent-error-detection")?;
     if let Some(detection) = detection.as_ref().filter(|leaf| leaf.flag() == Ok(false)) {
-        notes.push(format!("{}: latent errors are looked for all the same", detection.path()));
+        notes.otherwise(detection, "latent errors are looked for all the same; write true");
     }
     detection.map(|leaf| leaf.flag()).transpose()?;
     let paths = node.member(FRER, "latent-error-detection-parameters")?.map(|node| paths(&node)).transpose()?;

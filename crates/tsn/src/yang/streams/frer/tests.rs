@@ -159,13 +159,10 @@ eliminate = { history-length = 100, reset-timeout = "40ms", paths = 4 }
 "#
     );
     let recovery = "/ieee802-dot1cb-frer:frer/ieee802-dot1cb-frer:sequence-recovery";
-    assert_eq!(
-        imported.notes[..2],
-        [
-            format!("{recovery}[index='3']/latent-error-detection: latent errors are looked for all the same"),
-            format!("{recovery}[index='7']: no reset-timeout; it is 2000 ms"),
-        ]
-    );
+    let [otherwise] = imported.otherwise.as_slice() else { panic!("{:?}", imported.otherwise) };
+    assert_eq!(otherwise.path, format!("{recovery}[index='3']/latent-error-detection"));
+    assert_eq!(otherwise.what, "latent errors are looked for all the same; write true");
+    assert_eq!(imported.notes[..1], [format!("{recovery}[index='7']: no reset-timeout; it is 2000 ms")]);
 }
 
 #[test]
