@@ -60,6 +60,7 @@ fn the_core_allocates_nothing() {
     switch.ports[1].idle_slopes = vec![None, Some(50_000_000)];
     let stream = |last: u8, max_sdu, meter, gate| Stream {
         name: format!("to {last}"),
+        handle: None,
         to: [2, 0, 0, 0, 0, last],
         vlan: None,
         from: None,

@@ -85,6 +85,9 @@ pub struct StaticEntry {
 pub struct Stream {
     /// Its name in counters. No two streams have the same.
     pub name: String,
+    /// The number by which network managers know it (tsnStreamIdHandle, IEEE 802.1CB-2017 clause 9.1.1.1); absent: one is found. No
+    /// two streams have the same.
+    pub handle: Option<u32>,
     /// Destination address, of a station or of a group.
     pub to: [u8; 6],
     /// VLAN identifier of the tag, 1 to 4094; 0: frames of no VLAN; absent: any.

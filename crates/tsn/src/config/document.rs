@@ -71,6 +71,9 @@ struct Stream {
     /// Its name in counters.
     #[schemars(regex(pattern = "^[A-Za-z0-9_-]{1,31}$"))]
     name: String,
+    /// Number by which network managers know it (tsnStreamIdHandle, IEEE 802.1CB-2017 clause 9.1.1.1); one is found where it is left
+    /// out.
+    handle: Option<u32>,
     /// Destination MAC address, of a station or of a group.
     #[schemars(regex(pattern = "^[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}$"))]
     to: String,

@@ -164,9 +164,10 @@ fn stream(number: u8) -> impl Strategy<Value = Stream> {
         .prop_map(|(history_length, reset_timeout_ns, paths)| Elimination { history_length, reset_timeout_ns, paths });
     let policed = (of(42u32..=9_216), of(meter), of(stream_gate()));
     let redundant = (of(eliminate), select(vec![None, Some(vec![0, 1])]));
-    let parts = (of(0u16..4095), of(any::<[u8; 5]>()), ingress, policed, redundant);
-    parts.prop_map(move |(vlan, from, ingress, (max_sdu, meter, gate), (eliminate, replicate))| Stream {
+    let parts = (any::<bool>(), of(0u16..4095), of(any::<[u8; 5]>()), ingress, policed, redundant);
+    parts.prop_map(move |(has_handle, vlan, from, ingress, (max_sdu, meter, gate), (eliminate, replicate))| Stream {
         name: format!("stream-{number}"),
+        handle: has_handle.then_some(u32::MAX - u32::from(number)),
         to: [2, 0, 0, 0, 1, number],
         vlan,
         from: from.map(|[b, c, d, e, f]| [2, b, c, d, e, f]),

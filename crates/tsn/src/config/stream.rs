@@ -62,6 +62,7 @@ fn stream(
 ) -> Result<At<Stream>, Reported> {
     let name = table.parsed("name", report, values::class_name);
     let name = table.require("name", "name = \"axis1\"", name, report);
+    let handle = table.whole("handle", 0..=u32::MAX.into(), report);
     let to = table.parsed("to", report, values::forwarded);
     let to = table.require("to", "to = \"02:00:00:00:00:01\"", to, report);
     let vlan = table.whole("vlan", 0..=4094, report);
@@ -83,6 +84,7 @@ fn stream(
     let ingress = ingress.map(|names| by_place(&names, ports, &span, report)).transpose()?;
     let stream = Stream {
         name: name?.into_inner(),
+        handle: handle?.map(|handle| handle.into_inner() as u32),
         to: to?.into_inner(),
         vlan: vlan?.map(|vlan| vlan.into_inner() as u16),
         from: from?.map(Spanned::into_inner),
@@ -192,12 +194,19 @@ fn station(text: &str) -> Result<[u8; 6], ValueError> {
     }
 }
 
-/// That a stream has a name of its own, and frames that no stream before it takes.
+/// That a stream has a name and a handle of its own, and frames that no stream before it takes.
 fn apart(stream: At<Stream>, before: &[At<Stream>], report: &mut Report) -> Result<At<Stream>, Reported> {
     let own = stream.get_ref();
     if let Some(other) = before.iter().find(|other| other.get_ref().name == own.name) {
         let what = format!("there is a stream `{}` already, on line {}", own.name, report.line(&other.span()));
         return Err(report.error(stream.span(), what));
+    }
+    if let Some(handle) = own.handle {
+        if let Some(other) = before.iter().find(|other| other.get_ref().handle == own.handle) {
+            let line = report.on_line(&other.span());
+            let what = format!("the stream `{}`{line} has the handle {handle} already", other.get_ref().name);
+            return Err(report.error(stream.span(), what));
+        }
     }
     if let Some(other) = before.iter().find(|other| takes_all_of(other.get_ref(), own)) {
         let (name, line) = (&other.get_ref().name, report.on_line(&other.span()));

@@ -381,7 +381,7 @@ fn preemption_is_read_written_and_refused_in_words() {
 #[test]
 fn a_stream_is_read_and_written_as_it_was() {
     let text = format!(
-        "{CELL}\n[[stream]]\nname = \"axis\"\nto = \"02:00:00:00:00:01\"\nvlan = 10\nfrom = \"02:00:00:00:00:02\"\n\
+        "{CELL}\n[[stream]]\nname = \"axis\"\nhandle = 7\nto = \"02:00:00:00:00:01\"\nvlan = 10\nfrom = \"02:00:00:00:00:02\"\n\
          ingress = [\"enp2s0f0\"]\nmax-sdu = 100\nmeter = {{ rate = \"1.5Mbit\", burst = 122 }}\n\
          replicate = [\"enp2s0f1\", \"enp2s0f0\"]\neliminate = {{ history-length = 8 }}\n\n[stream.gate]\n\
          entries = [{{ open = true, for = \"200us\" }}, {{ open = false, for = \"800us\" }}]\n"
@@ -396,6 +396,7 @@ fn a_stream_is_read_and_written_as_it_was() {
     };
     let axis = Stream {
         name: "axis".into(),
+        handle: Some(7),
         to: [2, 0, 0, 0, 0, 1],
         vlan: Some(10),
         from: Some([2, 0, 0, 0, 0, 2]),
@@ -455,6 +456,11 @@ fn what_is_wrong_with_a_stream_is_said_with_its_place() {
         (other(to), "f:31:1", "the stream `axis` on line 27 takes all of them; put it first"),
         (other(&format!("{to}\nvlan = 5\ningress = [\"enp2s0f1\"]")), "f:31:1", "takes all of them"),
         (other("to = \"02:00:00:00:00:02\"").replace("other", "axis"), "f:31:1", "a stream `axis` already, on line 27"),
+        (
+            other("to = \"02:00:00:00:00:02\"\nhandle = 5").replacen("max-sdu", "handle = 5\nmax-sdu", 1),
+            "f:32:1",
+            "the stream `axis` on line 27 has the handle 5 already",
+        ),
         (
             with(&format!("{to}\nmax-sdu = 99")).replace("name = \"cell4\"", "name = \"cell4\"\nrole = \"station\""),
             "f:2:8",

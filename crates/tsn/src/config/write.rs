@@ -33,6 +33,7 @@ fn stream(stream: &Stream, switch: &Switch) -> String {
     let mut part = |key: &str, value: Option<String>| {
         text += &value.map_or(String::new(), |value| format!("{key} = {value}\n"));
     };
+    part("handle", stream.handle.map(|handle| handle.to_string()));
     part("to", Some(quoted(&values::show_mac(stream.to))));
     part("vlan", stream.vlan.map(|vlan| vlan.to_string()));
     part("from", stream.from.map(|from| quoted(&values::show_mac(from))));

@@ -54,15 +54,18 @@ pub fn stream_handles(switch: &Switch) -> Vec<Option<u32>> {
     switch.streams.iter().map(|stream| unsaid(stream).map_or_else(|| handles.next(), |_| None)).collect()
 }
 
-/// The stream_handle of each stream: the number in its name where an import has given it, else the lowest that is free.
-fn handles(streams: &[&Stream]) -> Vec<u32> {
+/// The stream_handle of each stream: its own, else the number in its name where an import has given it, else the lowest that is
+/// free.
+pub(super) fn handles(streams: &[&Stream]) -> Vec<u32> {
+    let own: BTreeSet<u32> = streams.iter().filter_map(|stream| stream.handle).collect();
     let named = |stream: &&Stream| {
         let handle = stream.name.strip_prefix("stream")?.parse().ok()?;
-        (name(handle) == stream.name).then_some(handle)
+        (name(handle) == stream.name && !own.contains(&handle)).then_some(handle)
     };
-    let taken: BTreeSet<u32> = streams.iter().filter_map(named).collect();
+    let fixed = |stream: &&Stream| stream.handle.or_else(|| named(stream));
+    let taken: BTreeSet<u32> = streams.iter().filter_map(fixed).collect();
     let mut free = (1..).filter(|handle| !taken.contains(handle));
-    streams.iter().filter_map(|stream| named(stream).or_else(|| free.next())).collect()
+    streams.iter().filter_map(|stream| fixed(stream).or_else(|| free.next())).collect()
 }
 
 /// The names of ports; of all, where none is named.

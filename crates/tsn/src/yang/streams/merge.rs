@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::export::handles;
 use super::{ImportedStream, name, unsaid};
 use crate::model::{Stream, Switch};
 
 /// The streams of the document in place of those of the switch. One of the same frames keeps its name; those of which no
-/// document can speak stay, behind the same streams as before. It has all of the ports.
+/// document can speak stay, behind the same streams as before. It has all of the ports. Each keeps the document's handle.
 pub(in super::super) fn merge(switch: &mut Switch, imported: &[ImportedStream]) {
     let before = &switch.streams;
     let (kept, said): (Vec<_>, Vec<_>) = before.iter().enumerate().partition(|(_, stream)| unsaid(stream).is_some());
@@ -21,9 +22,11 @@ pub(in super::super) fn merge(switch: &mut Switch, imported: &[ImportedStream]) 
         let old = said.iter().map(|(_, old)| *old).find(|old| is_same(old) && !names.contains(&old.name));
         let ingress = old.map_or(ingress, |old| old.ingress.clone());
         let name = old.map(|old| old.name.clone());
+        let handle = old.and_then(|old| old.handle).filter(|handle| *handle == of.handle);
         names.extend(name.clone());
         streams.push(Stream {
             name: name.unwrap_or_default(),
+            handle,
             to: of.to,
             vlan: of.vlan,
             from: None,
@@ -41,12 +44,29 @@ pub(in super::super) fn merge(switch: &mut Switch, imported: &[ImportedStream]) 
         stream.name = free.next().unwrap_or_default();
         names.insert(stream.name.clone());
     }
+    keep_handles(&mut streams, imported);
     for (place, stream) in kept {
         let follows = |other: &Stream| before[..place].iter().any(|old| old.name == other.name);
         let at = streams.iter().rposition(follows).map_or(0, |last| last + 1);
         streams.insert(at, stream.clone());
     }
     switch.streams = streams;
+}
+
+/// Those that would be found otherwise are written. One that is written may be what another would be found to have.
+fn keep_handles(streams: &mut [Stream], imported: &[ImportedStream]) {
+    loop {
+        let found = handles(&streams.iter().collect::<Vec<_>>());
+        let differ = |(found, of): (&u32, &ImportedStream)| found != &of.handle;
+        if !found.iter().zip(imported).any(differ) {
+            return;
+        }
+        for ((stream, of), found) in streams.iter_mut().zip(imported).zip(&found) {
+            if *found != of.handle {
+                stream.handle = Some(of.handle);
+            }
+        }
+    }
 }
 
 /// Ports by their place.

@@ -160,6 +160,82 @@ fn streams_keep_their_names_and_others_are_called_by_their_handle() {
     assert_eq!(after, Switch { streams: Vec::new(), ..switch });
 }
 
+/// The handle and the address of each stream.
+fn identities(document: &Value) -> Vec<(Value, Value)> {
+    let of = |one: &Value| (one["handle"].clone(), one["null-stream-identification"]["destination-mac"].clone());
+    document["ieee802-dot1cb-stream-identification:stream-identity"].as_array().unwrap().iter().map(of).collect()
+}
+
+/// The document without a stream, and what is left of it afterwards.
+fn without(document: &mut Value, handle: u32) {
+    let kept = |list: &mut Value, key: &str| list.as_array_mut().unwrap().retain(|one| one[key] != json!(handle));
+    kept(&mut document["ieee802-dot1cb-stream-identification:stream-identity"], "handle");
+    kept(document.pointer_mut(&place("psfp:stream-filters/stream-filter-instance-table")).unwrap(), "stream-handle");
+}
+
+#[test]
+fn streams_that_stay_keep_their_handles_and_names() {
+    let mut switch = switch();
+    let stream = |name: &str, last: u8| Stream {
+        name: name.into(),
+        to: [2, 0, 0, 0, 2, last],
+        meter: None,
+        ..switch.streams[0].clone()
+    };
+    switch.streams = vec![stream("axis", 1), stream("bolt", 2), stream("chuck", 3)];
+    let mut document = export(&switch).unwrap().document;
+    without(&mut document, 1);
+    let mut after = switch.clone();
+    merge(&mut after, &mut import(&document.to_string()).unwrap()).unwrap();
+    let names = |switch: &Switch| switch.streams.iter().map(|stream| stream.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&after), ["bolt", "chuck"]);
+    let left = identities(&document);
+    assert_eq!(left.iter().map(|(handle, _)| handle.clone()).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(identities(&export(&after).unwrap().document), left);
+    // Also after a file.
+    let kept = config::read(&config::write(&after)).unwrap().switch;
+    assert_eq!(kept, after);
+    assert_eq!(identities(&export(&kept).unwrap().document), left);
+
+    // A new one has the handle that it is given, and is called by it if that is free.
+    let identity = "ieee802-dot1cb-stream-identification:stream-identity";
+    let mut more = export(&kept).unwrap().document;
+    let (mut one, mut filter) = (
+        more[identity][0].clone(),
+        more.pointer(&place("psfp:stream-filters/stream-filter-instance-table/0")).unwrap().clone(),
+    );
+    (one["index"], one["handle"]) = (json!(9), json!(1));
+    one["null-stream-identification"]["destination-mac"] = json!("02-00-00-00-02-09");
+    (filter["stream-filter-instance-id"], filter["stream-handle"]) = (json!(1), json!(1));
+    more[identity].as_array_mut().unwrap().push(one);
+    more.pointer_mut(&place("psfp:stream-filters/stream-filter-instance-table"))
+        .unwrap()
+        .as_array_mut()
+        .unwrap()
+        .push(filter);
+    merge(&mut after, &mut import(&more.to_string()).unwrap()).unwrap();
+    assert_eq!(names(&after), ["bolt", "chuck", "stream1"]);
+    assert_eq!(identities(&export(&after).unwrap().document), identities(&more));
+}
+
+#[test]
+fn handles_that_change_places_stay_as_they_were_sent() {
+    let mut switch = switch();
+    (switch.streams[0].name, switch.streams[0].handle) = ("stream2".into(), Some(1));
+    (switch.streams[1].name, switch.streams[1].handle) = ("axis".into(), Some(2));
+    let document = export(&switch).unwrap().document;
+    // The one that is found for the other is in its name.
+    for (first, second) in [(None, None), (Some(2), None), (None, Some(1))] {
+        let mut other = switch.clone();
+        (other.streams[0].handle, other.streams[1].handle) = (first, second);
+        merge(&mut other, &mut import(&document.to_string()).unwrap()).unwrap();
+        assert_eq!(identities(&export(&other).unwrap().document), identities(&document));
+    }
+    let mut same = switch.clone();
+    merge(&mut same, &mut import(&document.to_string()).unwrap()).unwrap();
+    assert_eq!(same, switch);
+}
+
 #[test]
 fn a_document_without_streams_leaves_them() {
     let mut document = export(&Switch { streams: Vec::new(), ..switch() }).unwrap().document;
@@ -367,6 +443,7 @@ prop_compose! {
 
 prop_compose! {
     fn stream(number: u8)(
+        has_handle in any::<bool>(),
         vlan in of(0u16..4095),
         from in of(any::<[u8; 5]>()),
         ingress in prop::sample::select(vec![None, Some(vec![1]), Some(vec![0, 2]), Some(vec![0, 1, 2])]),
@@ -383,6 +460,7 @@ prop_compose! {
         };
         Stream {
             name: format!("{name}{number}"),
+            handle: has_handle.then_some(u32::from(number) + 2),
             to: [2, 0, 0, 0, 1, number],
             vlan,
             from: from.map(|[a, b, c, d, e]| [2, a, b, c, d, e]),

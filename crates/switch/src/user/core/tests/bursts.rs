@@ -151,6 +151,7 @@ fn most(switch: &Switch, list_of_last: Option<&Schedule>) -> usize {
 fn frames_go_one_by_one_where_something_counts_on_the_time() {
     let stream = Stream {
         name: "axis".into(),
+        handle: None,
         to: [2, 0, 0, 0, 0, 9],
         vlan: None,
         from: None,

@@ -7,6 +7,7 @@ use ontick_tsn::model::{Base, Elimination, Meter, Stream, StreamGate, StreamGate
 pub(super) fn stream() -> Stream {
     Stream {
         name: "axis".into(),
+        handle: None,
         to: [2, 0, 0, 0, 0, 2],
         vlan: None,
         from: None,
