@@ -3,14 +3,12 @@
 use ontick_units::exact;
 use serde_json::{Map, Value, json};
 
-use super::SECOND_NS;
 use super::export_error::ExportError;
 use super::node::{Node, YangError};
 use super::notes::Notes;
+use super::{MOST_ENTRIES, SECOND_NS};
 use crate::model::{Base, Clock, Entry, StreamGateEntry};
 
-/// Entries of a list at most.
-pub(super) const MOST: usize = 1024;
 /// The beginning of 2000, before which no base time is taken, in ns.
 const Y2000_NS: u64 = 946_684_800_000_000_000;
 
@@ -85,8 +83,8 @@ fn entries<T: Timed>(
     mut read: impl FnMut(&Node, &mut Notes) -> Result<T, YangError>,
 ) -> Result<(Vec<u32>, Vec<T>), YangError> {
     let items = list.items()?;
-    if items.is_empty() || items.len() > MOST {
-        return Err(list.error(format!("{} entries; from 1 to {MOST} can be", items.len())));
+    if items.is_empty() || items.len() > MOST_ENTRIES {
+        return Err(list.error(format!("{} entries; from 1 to {MOST_ENTRIES} can be", items.len())));
     }
     let mut entries: Vec<(u32, T)> = Vec::new();
     for item in items {
@@ -129,9 +127,9 @@ fn fitted<T: Timed>(mut entries: Vec<T>, cycle_ns: u64, cycle: &Node, notes: &mu
         // An entry's time is a 32-bit number.
         let last_ns = entries.last().map_or(0, T::for_ns) + (cycle_ns - sum_ns);
         let needed = entries.len().saturating_sub(1) as u64 + last_ns.div_ceil(u32::MAX.into());
-        if needed > MOST as u64 {
+        if needed > MOST_ENTRIES as u64 {
             return Err(cycle.error(format!(
-                "a cycle of {whole} takes {needed} entries of {} at most; {MOST} can be",
+                "a cycle of {whole} takes {needed} entries of {} at most; {MOST_ENTRIES} can be",
                 exact(u32::MAX.into())
             )));
         }

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::control_list::Times;
+use super::control_list::{Timed, Times};
 use super::export_error::ExportError;
-use super::{ALL_OPEN, BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, shaper, streams};
+use super::{
+    ALL_OPEN, BRIDGE, INTERFACES, MOST_ENTRIES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, shaper, streams,
+};
 use crate::model::{CLASSES, Entry, Gates, Guard, Port, Role, STANDARD_CLASSES, Switch};
 use crate::schedule::{guard_ns, with_guards};
 use crate::wire;
@@ -141,5 +143,17 @@ fn guarded(switch: &Switch, port: &Port, gates: &Gates, notes: &mut Vec<String>)
     for (class, size) in switch.classes.iter().zip(&port.max_sdu) {
         guards_ns[usize::from(class.queue)] = guard_ns(gates.guard, size.unwrap_or(wire::LARGEST_SDU), rate);
     }
-    Ok(with_guards(&gates.entries, &guards_ns))
+    // Entries that are alike are joined there.
+    let entries: Vec<Entry> = with_guards(&gates.entries, &guards_ns).into_iter().flat_map(parts).collect();
+    match entries.len() {
+        count if count > MOST_ENTRIES => Err(ExportError::Entries { port: port.name.clone(), count }),
+        _ => Ok(entries),
+    }
+}
+
+/// An entry's time is a 32-bit number.
+fn parts(entry: Entry) -> impl Iterator<Item = Entry> {
+    let longest_ns = u64::from(u32::MAX);
+    let begins = (0..entry.for_ns.div_ceil(longest_ns)).map(move |part| part * longest_ns);
+    begins.map(move |begin_ns| entry.lasting((entry.for_ns - begin_ns).min(longest_ns)))
 }

@@ -1,5 +1,7 @@
 //! Why a switch cannot be written as a document.
 
+use super::MOST_ENTRIES;
+
 /// Why a switch cannot be written; one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -27,6 +29,14 @@ pub enum ExportError {
         class: String,
         /// Its number.
         queue: u8,
+    },
+    /// Guard bands add some.
+    #[error("port {port}: its gates and their guard bands are {count} entries; {MOST_ENTRIES} can be")]
+    Entries {
+        /// Which.
+        port: String,
+        /// How many.
+        count: usize,
     },
     /// It tells how long a frame takes.
     #[error("port {port}: the guard band of the largest frame is a time only where the port's rate is known")]

@@ -62,6 +62,8 @@ pub(crate) const STREAM_IDENTIFICATION: &str = "ieee802-dot1cb-stream-identifica
 pub(crate) const FRER: &str = "ieee802-dot1cb-frer";
 /// The list of the credit-based shaper.
 const CBSA_TABLE: &str = "cbsa-parameter-table";
+/// Entries of a list of gate operations at most.
+const MOST_ENTRIES: usize = 1024;
 const SECOND_NS: u64 = 1_000_000_000;
 /// All gates of the standard.
 const ALL_OPEN: u16 = (1 << crate::model::STANDARD_CLASSES) - 1;

@@ -7,6 +7,7 @@ use super::*;
 use crate::config;
 use crate::model::*;
 
+mod guards;
 mod refused;
 
 /// Two ports of a bridge; the second has three classes and gates, as a manager of 802.1Qcw writes them.

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::control_list::{MOST, Times};
+use super::super::control_list::Times;
 use super::super::export_error::ExportError;
-use super::super::{PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
+use super::super::{MOST_ENTRIES, PSFP, PSFP_BRIDGE, STREAM_IDENTIFICATION};
 use super::{frer, name, unsaid};
 use crate::config::MOST_STREAMS;
 use crate::model::{Meter, Stream, StreamGate, StreamGateEntry, Switch};
 
 /// Cycles of a stream gate last so many seconds at most: as long as a list of the longest entries.
-const LONGEST_CYCLE_S: u64 = MOST as u64 * u32::MAX as u64 / super::super::SECOND_NS;
+const LONGEST_CYCLE_S: u64 = MOST_ENTRIES as u64 * u32::MAX as u64 / super::super::SECOND_NS;
 
 /// Writes which frames are of which stream into the document; what a component of a bridge has of them.
 pub(in super::super) fn export(
@@ -136,7 +136,7 @@ fn policing(
     // The conditions of the model look at the limits, and at a cycle of each gate.
     let gates = json!({
         "stream-gate-instance-table": gates,
-        "supported-list-max": MOST,
+        "supported-list-max": MOST_ENTRIES,
         "supported-cycle-max": { "numerator": LONGEST_CYCLE_S, "denominator": 1 },
         "supported-interval-max": u32::MAX,
     });
