@@ -185,7 +185,7 @@ def may_lock(one):
         return False
 
 
-def stream(size, filter_more="", tagged="tagged"):
+def stream(size, filter_more="", tagged="tagged", spec="wildcard", gate=0):
     """A stream filter of the switch "cell", with the stream that it is of and a gate that is always open."""
     return (
         f'<config xmlns="{NC}"><stream-identity xmlns="{STREAMS}"><index>1</index><handle>5</handle>'
@@ -195,8 +195,8 @@ def stream(size, filter_more="", tagged="tagged"):
         f'<name>cell</name><stream-gates xmlns="{PSFP}"><stream-gate-instance-table><stream-gate-instance-id>0'
         f"</stream-gate-instance-id></stream-gate-instance-table></stream-gates>"
         f'<stream-filters xmlns="{PSFP}"><stream-filter-instance-table><stream-filter-instance-id>5'
-        f"</stream-filter-instance-id><stream-handle>5</stream-handle><priority-spec>wildcard</priority-spec>"
-        f"<max-sdu-size>{size}</max-sdu-size><stream-gate-ref>0</stream-gate-ref>{filter_more}"
+        f"</stream-filter-instance-id><stream-handle>5</stream-handle><priority-spec>{spec}</priority-spec>"
+        f"<max-sdu-size>{size}</max-sdu-size><stream-gate-ref>{gate}</stream-gate-ref>{filter_more}"
         f"</stream-filter-instance-table></stream-filters></component></bridge></bridges></config>"
     )
 
@@ -227,9 +227,10 @@ def streams_are_policed():
         assert sizes("startup") == [("5", "300")]
 
         # What is refused changes nothing.
-        refused("invalid-value", lambda: edit(stream(300, "<priority-spec>six</priority-spec>")), "wildcard", "priority-spec")
+        refused("invalid-value", lambda: edit(stream(300, spec="six")), "wildcard", "priority-spec")
         refused("unknown-element", lambda: edit(stream(300, "<wildcard/>")), "wildcard")
-        refused("invalid-value", lambda: edit(stream(300, "<stream-gate-ref>3</stream-gate-ref>")), "no stream gate 3")
+        refused("invalid-value", lambda: edit(stream(300, gate=3)), "no stream gate 3")
+        refused("bad-element", lambda: edit(stream(300, "<max-sdu-size>400</max-sdu-size>")), "is there twice")
         refused("invalid-value", lambda: edit(stream(300, tagged="all")), "vlan 10")
         refused("invalid-value", lambda: edit(stream(30)), "no frame carries less than 42 octets")
         address = f'<config xmlns="{NC}"><bridges xmlns="{BRIDGE}"><bridge><name>cell</name><address>02-00-00-00-00-01</address></bridge></bridges></config>'

@@ -1,5 +1,7 @@
 //! `edit-config` (RFC 6241 section 7.2): one configuration brought into another.
 
+use std::collections::BTreeSet;
+
 use roxmltree::Node as Element;
 use serde_json::{Map, Value};
 
@@ -85,9 +87,15 @@ fn edit(members: &mut Map<String, Value>, around: Element, at: &Place, inherited
         let why = format!("<{}> holds text beside its elements", around.tag_name().name());
         return Err(RpcError::application(Tag::InvalidValue, path_of(&at.path), why));
     }
+    let mut single = BTreeSet::new();
     for element in elements(around) {
         let node = node_of(element, at.nodes, at.module, &at.path)?;
         let (key, path) = (node.key(), format!("{}/{}", at.path, node.key()));
+        let is_repeated = matches!(node.kind, Kind::List { .. } | Kind::LeafList(_));
+        if !is_repeated && !single.insert(key.clone()) {
+            let why = format!("<{}> is there twice", node.name);
+            return Err(RpcError::application(Tag::BadElement, path, why).with("bad-element", node.name));
+        }
         let operation = Operation::of(element, inherited)?;
         if !node.config {
             let why = format!("{} is state, which cannot be configured", node.name);

@@ -274,6 +274,17 @@ fn what_is_wrong_is_said_with_its_path() {
             "/admin-control-list/gate-control-entry[index='0']/operation-name",
         ),
         ("text", Tag::InvalidValue, ""),
+        ("<gate-enabled>true</gate-enabled><gate-enabled>false</gate-enabled>", Tag::BadElement, "/gate-enabled"),
+        (
+            "<admin-control-list/><gate-enabled>true</gate-enabled><admin-control-list/>",
+            Tag::BadElement,
+            "/admin-control-list",
+        ),
+        (
+            "<admin-control-list><gate-control-entry><index>0</index><index>1</index></gate-control-entry></admin-control-list>",
+            Tag::BadElement,
+            "/admin-control-list/gate-control-entry[index='0']/index",
+        ),
     ] {
         let error = edit(&data, &gates("right", "", inner), Operation::Merge).unwrap_err();
         assert_eq!(
@@ -283,6 +294,9 @@ fn what_is_wrong_is_said_with_its_path() {
         );
         assert!(read(error.xml().as_bytes()).is_ok(), "{}", error.xml());
     }
+    let renamed = gates("right", "", "").replace("<name>right</name>", "<name>right</name><name>left</name>");
+    let error = edit(&data, &renamed, Operation::Merge).unwrap_err();
+    assert_eq!((error.tag, error.info[0].1.as_str()), (Tag::BadElement, "name"));
     let wrong = gates("right", "nc:operation='destroy'", "");
     assert_eq!(edit(&data, &wrong, Operation::Merge).unwrap_err().tag, Tag::BadAttribute);
     let unprefixed = gates("right", "operation='delete'", "");

@@ -142,13 +142,14 @@ fn priorities(port: &Node) -> Result<Option<Priorities>, YangError> {
 fn max_sdu(table: &Node) -> Result<[Option<u32>; STANDARD_CLASSES], YangError> {
     let mut largest = [None; STANDARD_CLASSES];
     let Some(list) = table.member(SCHED_BRIDGE, "queue-max-sdu-table")? else { return Ok(largest) };
+    let mut seen = [false; STANDARD_CLASSES];
     for item in list.items()? {
         let item = item.keyed_by(SCHED_BRIDGE, "traffic-class")?;
-        let class = item.require(SCHED_BRIDGE, "traffic-class")?.number(0..=STANDARD_CLASSES as u64 - 1)?;
+        let class = shaper::traffic_class(&item, SCHED_BRIDGE, &mut seen)?;
         let size =
             item.member(SCHED_BRIDGE, "queue-max-sdu")?.map_or(Ok(0), |size| size.number(0..=u32::MAX.into()))?;
         // 0 is what the MAC carries (12.29.1.1.1).
-        largest[class as usize] = (size > 0).then_some(size as u32);
+        largest[class] = (size > 0).then_some(size as u32);
     }
     Ok(largest)
 }

@@ -44,7 +44,11 @@ impl<'a> Node<'a> {
     pub(super) fn member(&self, module: &str, name: &str) -> Result<Option<Node<'a>>, YangError> {
         let Value::Object(members) = self.value else { return Err(self.error("is not an object in { }")) };
         let qualified = format!("{module}:{name}");
-        let found = members.get_key_value(&qualified).or_else(|| members.get_key_value(name));
+        let (own, plain) = (members.get_key_value(&qualified), members.get_key_value(name));
+        if own.is_some() && plain.is_some() {
+            return Err(self.error(format!("has `{name}` twice, with and without the name of its module")));
+        }
+        let found = own.or(plain);
         Ok(found.map(|(key, value)| Node { value, path: format!("{}/{key}", self.path) }))
     }
 

@@ -96,10 +96,11 @@ fn slopes(cbsa: &Node) -> Result<IdleSlopes, YangError> {
     cbsa.only(CBSA_BRIDGE, &[CBSA_TABLE])?;
     let mut slopes = IdleSlopes::default();
     let Some(table) = cbsa.member(CBSA_BRIDGE, CBSA_TABLE)? else { return Ok(slopes) };
+    let mut seen = [false; STANDARD_CLASSES];
     for item in table.items()? {
         let item = item.keyed_by(CBSA_BRIDGE, "traffic-class")?;
         item.only(CBSA_BRIDGE, &["traffic-class", "admin-idle-slope", "oper-idle-slope"])?;
-        let class = traffic_class(&item, CBSA_BRIDGE)?;
+        let class = traffic_class(&item, CBSA_BRIDGE, &mut seen)?;
         let Some(leaf) = item.member(CBSA_BRIDGE, "admin-idle-slope")? else { continue };
         let slope = leaf.number(0..=FASTEST_LINK);
         let slope =
@@ -113,15 +114,26 @@ fn algorithms<'a>(port: &Node<'a>) -> Result<Algorithms<'a>, YangError> {
     let mut algorithms = Algorithms::default();
     let Some(table) = port.member(BRIDGE, ALGORITHMS)? else { return Ok(algorithms) };
     let Some(map) = table.member(BRIDGE, ALGORITHM_MAP)? else { return Ok(algorithms) };
+    let mut seen = [false; STANDARD_CLASSES];
     for item in map.items()? {
         let item = item.keyed_by(BRIDGE, "traffic-class")?;
-        algorithms[traffic_class(&item, BRIDGE)?] = item.member(BRIDGE, ALGORITHM)?;
+        algorithms[traffic_class(&item, BRIDGE, &mut seen)?] = item.member(BRIDGE, ALGORITHM)?;
     }
     Ok(algorithms)
 }
 
-fn traffic_class(item: &Node, module: &str) -> Result<usize, YangError> {
-    Ok(item.require(module, "traffic-class")?.number(0..=STANDARD_CLASSES as u64 - 1)? as usize)
+/// The traffic class that an entry is of, which none of those before is.
+pub(super) fn traffic_class(
+    item: &Node,
+    module: &str,
+    seen: &mut [bool; STANDARD_CLASSES],
+) -> Result<usize, YangError> {
+    let leaf = item.require(module, "traffic-class")?;
+    let class = leaf.number(0..=STANDARD_CLASSES as u64 - 1)? as usize;
+    match std::mem::replace(&mut seen[class], true) {
+        true => Err(leaf.error(format!("there are two entries with traffic-class {class}"))),
+        false => Ok(class),
+    }
 }
 
 /// Brings them into a port.

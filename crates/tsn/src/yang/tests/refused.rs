@@ -40,6 +40,41 @@ fn what_is_done_otherwise_is_told_from_notes() {
 }
 
 #[test]
+fn what_stands_twice_is_refused() {
+    let swp1 = "/ietf-interfaces:interfaces/interface[name='swp1']/ieee802-dot1q-bridge:bridge-port";
+    let class = |class: u8, more: &str, value: u32| json!({ "traffic-class": class, more: value });
+    let algorithm = json!({ "traffic-class": 2, "transmission-selection-algorithm": "strict-priority" });
+    let sizes = json!([class(1, "queue-max-sdu", 300), class(1, "queue-max-sdu", 400)]);
+    let slopes =
+        json!([class(2, "admin-idle-slope", 5), class(0, "admin-idle-slope", 5), class(2, "admin-idle-slope", 6)]);
+    let map = "transmission-selection-algorithm-table/transmission-selection-algorithm-map";
+    let cases = [
+        (in_table("queue-max-sdu-table", sizes), format!("{swp1}{TABLE}/queue-max-sdu-table"), 1),
+        (
+            changed(&format!("{PORT}/ieee802-dot1q-cbsa-bridge:cbsa"), json!({ "cbsa-parameter-table": slopes })),
+            format!("{swp1}/ieee802-dot1q-cbsa-bridge:cbsa/cbsa-parameter-table"),
+            2,
+        ),
+        (
+            changed(
+                &format!("{PORT}/transmission-selection-algorithm-table"),
+                json!({ "transmission-selection-algorithm-map": [algorithm, algorithm] }),
+            ),
+            format!("{swp1}/{map}"),
+            2,
+        ),
+    ];
+    for (text, list, class) in cases {
+        let error = import(&text).unwrap_err();
+        assert_eq!(error.path, format!("{list}[traffic-class='{class}']/traffic-class"));
+        assert_eq!(error.what, format!("there are two entries with traffic-class {class}"));
+    }
+    let both = in_table("ieee802-dot1q-sched-bridge:gate-enabled", json!(true));
+    let error = import(&both).unwrap_err();
+    assert_eq!((error.path, error.what.contains("`gate-enabled` twice")), (format!("{swp1}{TABLE}"), true));
+}
+
+#[test]
 fn a_frame_size_of_a_class_that_is_not_there_is_refused() {
     let sizes = |of: &[u8]| {
         let entry = |class: &u8| json!({ "traffic-class": class, "queue-max-sdu": if *class == 7 { 0 } else { 300 } });
