@@ -38,6 +38,25 @@ fn a_station_stays_one_in_all_that_is_said_and_kept() {
     let kept = std::fs::read_to_string(&file).unwrap();
     assert!(kept.contains("role = \"station\"") && !kept.contains("cell-core"), "{kept}");
 
+    // What is a bridge's is said to be.
+    let stream = "<stream-identity xmlns='urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification'><index>1</index>\
+                  <handle>1</handle></stream-identity>";
+    let bridge =
+        "<bridges xmlns='urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge'><bridge><name>cell</name></bridge></bridges>";
+    for (config, path, what) in [
+        (
+            stream,
+            "ieee802-dot1cb-stream-identification:stream-identity",
+            "streams are a bridge's, and this switch is an end station",
+        ),
+        (bridge, "ieee802-dot1q-bridge:bridges", "this switch is an end station, and has no bridge"),
+    ] {
+        let edit = format!("<edit-config><target><candidate/></target><config>{config}</config></edit-config>");
+        let refused = talk.answer(&edit);
+        assert!(refused.contains("<error-tag>operation-not-supported<"), "{refused}");
+        assert!(refused.contains(&format!(">/{path}</error-path>")) && refused.contains(what), "{refused}");
+    }
+
     // Its gates change as a bridge's do.
     let entry = |index: u32, ns: u32| {
         format!(

@@ -6,7 +6,7 @@ use ontick_switch::apply::{Journal, SwitchDir};
 use ontick_switch::kernel::unpoliced;
 use ontick_switch::user::either::largest_sdu;
 use ontick_tsn::config::Terms;
-use ontick_tsn::model::{Plane, Port, Switch};
+use ontick_tsn::model::{Plane, Port, Role, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
@@ -65,6 +65,9 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
     let (_, before) = datastores::switch(folder)?;
     let running = datastores::running(folder)?;
     let changed = changed(&running, wanted, before.plane)?;
+    if before.role == Role::Station {
+        has_no_bridge(wanted)?;
+    }
     keeps_bridge(&running, wanted)?;
     let mut document = Map::new();
     if !changed.is_empty() {
@@ -202,6 +205,18 @@ fn keeps_sizes(old: &Port, new: &Port) -> Result<(), RpcError> {
     }
     let what = "frame sizes cannot be changed while the kernel does the switch's work";
     Err(RpcError::application(Tag::OperationNotSupported, of_interface(&old.name), what))
+}
+
+/// An end station has neither a bridge nor what is a bridge's.
+fn has_no_bridge(wanted: &Value) -> Result<(), RpcError> {
+    const STREAMS_OF: &str = "streams are a bridge's, and this switch is an end station";
+    const NO_BRIDGE: &str = "this switch is an end station, and has no bridge";
+    for (part, what) in [(STREAMS, STREAMS_OF), (FRER, STREAMS_OF), (BRIDGES, NO_BRIDGE)] {
+        if wanted.get(part).is_some() {
+            return Err(RpcError::application(Tag::OperationNotSupported, format!("/{part}"), what));
+        }
+    }
+    Ok(())
 }
 
 /// Of a bridge, its streams alone can change.
