@@ -267,6 +267,31 @@ fn a_value_that_would_be_done_otherwise_is_refused() {
     talk.ask("<commit/>");
 }
 
+/// As long as the link says that a frame takes.
+#[test]
+fn a_guard_band_of_the_largest_frame_needs_no_rate_in_the_file() {
+    let Some(bench) = bench() else { return };
+    let text = std::fs::read_to_string(bench.file()).unwrap();
+    let band = "name = \"port1\"\n[port.gates]\nguard-band = \"largest-frame\"\n";
+    let text = text.replace("name = \"port1\"\nrate = \"1Gbit\"\n[port.gates]\n", band);
+    assert!(text.contains(band), "{text}");
+    std::fs::write(bench.file(), text).unwrap();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    let mut talk = Talk::begin(&bench);
+    for asked in ["<get/>", "<get-config><source><running/></source></get-config>"] {
+        let answer = talk.answer(asked);
+        // What virtual Ethernet says of itself: 10 Gbit/s, also where there is no processor for it.
+        let band = "<time-interval-value>1234</time-interval-value><gate-states-value>0</gate-states-value>";
+        assert_eq!(answer.matches(band).count(), 2, "{answer}");
+    }
+    let config = gates(&entries(698_766, 298_766).replace("<index>1<", "<index>2<"));
+    talk.ask(&format!("<edit-config><target><candidate/></target><config>{config}</config></edit-config>"));
+    talk.ask("<commit/>");
+    let after = bench.status()["report"]["configuration"].as_str().unwrap().to_owned();
+    assert!(after.contains("698.766us") && !after.contains("guard-band"), "{after}");
+}
+
 /// One stream with a filter, a gate that is always open, and a meter.
 fn stream(size: u32, burst: u32, port: &str, more: &str) -> String {
     format!(

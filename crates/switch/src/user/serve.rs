@@ -26,6 +26,7 @@ use ports::{OpenPorts, Watched};
 
 pub use change::ChangeError;
 pub use event::ServiceEvent;
+pub use ports::USUAL_RATE;
 pub use report::{PortReport, Report};
 
 /// Frames that an interface does not take are reported so often at most.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ontick_tsn::model::{Guard, Socket};
 use ontick_tsn::schedule::Schedule;
 
-use super::ports::{RATE, base, keep_whole, rate};
+use super::ports::{USUAL_RATE, base, keep_whole, rate};
 use super::{Service, ServiceEvent};
 use crate::link::Change;
 use crate::user::core::Command;
@@ -79,7 +79,7 @@ impl Service {
 
     fn gone(&mut self, at: usize) -> Option<ServiceEvent> {
         (self.ports[at].index, self.ports[at].link) = (None, false);
-        let _ = self.running.send(Command::Replace(at, None, RATE));
+        let _ = self.running.send(Command::Replace(at, None, USUAL_RATE));
         Some(ServiceEvent::Gone(self.switch.ports[at].name.clone()))
     }
 

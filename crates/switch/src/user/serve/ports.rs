@@ -14,7 +14,7 @@ use crate::user::loop_probe;
 use crate::{ethtool, loops};
 
 /// Rate of a link that reports none, in bits per second.
-pub const RATE: u64 = 1_000_000_000;
+pub const USUAL_RATE: u64 = 1_000_000_000;
 
 /// The ports of a switch, open, before its core runs.
 pub struct OpenPorts {
@@ -117,5 +117,5 @@ pub fn base(port: &Port, next_second_ns: u64) -> u64 {
 
 /// Bits per second of a port's link: what the file says, what the interface says, or what is usual.
 pub fn rate(port: &Port) -> u64 {
-    port.rate.or_else(|| ethtool::rate(&port.name)).unwrap_or(RATE)
+    port.rate.or_else(|| ethtool::rate(&port.name)).unwrap_or(USUAL_RATE)
 }

@@ -101,7 +101,7 @@ pub fn checked(folder: &SwitchDir, wanted: &Value) -> Result<Option<Switch>, Rpc
             return Err(RpcError::application(Tag::OperationNotSupported, format!("/{part}"), why));
         }
     }
-    keeps_limits(&yang::export(&after).map_err(failed)?.document, wanted)?;
+    keeps_limits(&datastores::document(&after)?, wanted)?;
     config::check_at(&after, ClockId::Realtime.now_ns())
         .map_err(|fault| faults::of_switch(&fault, &after, &imported))?;
     faults::refuse_short_windows(&after, &imported)?;

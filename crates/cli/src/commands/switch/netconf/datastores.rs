@@ -1,11 +1,12 @@
 //! What runs, as configuration and with its state, and what is to run from the next boot on.
 
 use ontick_switch::apply::{Journal, Live, StartupFile, SwitchDir};
+use ontick_switch::ethtool;
 use ontick_switch::kernel::status::{LinkState, PortStatus, status};
 use ontick_switch::kernel::{StreamCount, time_loss};
-use ontick_switch::user::serve::{PortReport, Report};
+use ontick_switch::user::serve::{PortReport, Report, USUAL_RATE};
 use ontick_switch::user::station::asked;
-use ontick_tsn::model::{Clock, Plane, Port, Switch};
+use ontick_tsn::model::{Clock, Guard, Plane, Port, Switch};
 use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
@@ -38,6 +39,18 @@ fn served(folder: &SwitchDir) -> Result<(Journal, Switch), RpcError> {
 /// Its configuration.
 pub fn running(folder: &SwitchDir) -> Result<Value, RpcError> {
     let (_, switch) = switch(folder)?;
+    document(&switch)
+}
+
+/// A switch as a document. What a guard band of the largest frame takes is a matter of the link's rate, as in the data plane.
+pub fn document(switch: &Switch) -> Result<Value, RpcError> {
+    let mut switch = switch.clone();
+    for port in &mut switch.ports {
+        if port.gates.as_ref().is_some_and(|gates| gates.guard == Guard::LargestFrame) {
+            let usual = (switch.plane == Plane::User).then_some(USUAL_RATE);
+            port.rate = port.rate.or_else(|| ethtool::rate(&port.name)).or(usual);
+        }
+    }
     Ok(yang::export(&switch).map_err(failed)?.document)
 }
 
@@ -45,7 +58,7 @@ pub fn running(folder: &SwitchDir) -> Result<Value, RpcError> {
 pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
     // What is counted and seen has the places of the ports that the data plane has.
     let (_, switch) = served(folder)?;
-    let mut data = yang::export(&asked(switch.clone())).map_err(failed)?.document;
+    let mut data = document(&asked(switch.clone()))?;
     let (states, policed): (Vec<(String, PortState)>, Vec<StreamCount>) = match switch.plane {
         Plane::User => background::report(folder).map(|report| of_user(&switch, &report)).unwrap_or_default(),
         _ => {

@@ -1,10 +1,10 @@
 //! One session: what each request does.
 
 use ontick_switch::apply::{Configuration, ConfigurationLock, Held, Session as Presence, StartupFile, SwitchDir};
+use ontick_tsn::config;
 use ontick_tsn::netconf::{
     Commit, Datastore, Edit, Operation, Reply, Request, RpcError, Source, Tag, TestOption, data_xml, edited, selected,
 };
-use ontick_tsn::{config, yang};
 use serde_json::{Value, json};
 
 use super::super::target_flags::{StateFlag, lock, refuse_short_windows};
@@ -121,7 +121,7 @@ impl Session {
             (Datastore::Candidate, Some(candidate)) => Ok(candidate.data.clone()),
             (Datastore::Candidate | Datastore::Running, _) => datastores::running(&self.folder),
             (Datastore::Startup, _) => match datastores::startup(&self.startup, &self.folder)? {
-                Some(switch) => Ok(yang::export(&switch).map_err(failed)?.document),
+                Some(switch) => datastores::document(&switch),
                 None => Ok(json!({})),
             },
         }
