@@ -1,12 +1,10 @@
 //! Reads gate parameters and streams out of a document.
 
-use serde_json::Value;
-
 use super::control_list::ControlList;
 use super::node::{Node, YangError};
 use super::notes::{Notes, Otherwise};
 use super::streams::{self, ImportedStream};
-use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, preemption, shaper};
+use super::{BRIDGE, INTERFACES, Priorities, SCHED, SCHED_BRIDGE, SCHED_IF, json, preemption, shaper};
 use crate::model::{Entry, Gates, Guard, STANDARD_CLASSES};
 
 /// The list of interfaces is bounded.
@@ -50,14 +48,7 @@ pub struct Interface {
 
 /// Reads a document.
 pub fn import(text: &str) -> Result<Imported, YangError> {
-    let document: Value = serde_json::from_str(text).map_err(|error| YangError {
-        path: format!("line {} column {}", error.line(), error.column()),
-        what: match text.trim().is_empty() {
-            true => "the file is empty".into(),
-            false => format!("not JSON: {}", error.to_string().split(" at line").next().unwrap_or_default()),
-        },
-        missing: None,
-    })?;
+    let document = json::read(text).map_err(|error| not_read(text, &error))?;
     let root = Node::root(&document);
     let mut notes = Notes::default();
     let streams = streams::import(&root, &mut notes)?;
@@ -93,6 +84,20 @@ pub fn import(text: &str) -> Result<Imported, YangError> {
     }
     let Notes { sentences: notes, otherwise } = notes;
     Ok(Imported { interfaces, streams, notes, otherwise })
+}
+
+fn not_read(text: &str, error: &serde_json::Error) -> YangError {
+    let whole = error.to_string();
+    let what = whole.rsplit_once(" at line").map_or(whole.as_str(), |(what, _)| what);
+    YangError {
+        path: format!("line {} column {}", error.line(), error.column()),
+        what: match (text.trim().is_empty(), error.is_data()) {
+            (true, _) => "the file is empty".into(),
+            (false, true) => what.into(),
+            (false, false) => format!("not JSON: {what}"),
+        },
+        missing: None,
+    }
 }
 
 fn interface(name: &str, node: &Node, notes: &mut Notes) -> Result<Option<Interface>, YangError> {

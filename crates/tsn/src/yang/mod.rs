@@ -10,6 +10,7 @@ mod control_list;
 mod export;
 mod export_error;
 mod import;
+mod json;
 mod merge;
 mod node;
 mod notes;

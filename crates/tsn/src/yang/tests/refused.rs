@@ -69,6 +69,8 @@ fn what_stands_twice_is_refused() {
         assert_eq!(error.path, format!("{list}[traffic-class='{class}']/traffic-class"));
         assert_eq!(error.what, format!("there are two entries with traffic-class {class}"));
     }
+    let twice = import("{\n\"ietf-interfaces:interfaces\": 1, \"ietf-interfaces:interfaces\": 2 }").unwrap_err();
+    assert_eq!((&twice.path[..7], &*twice.what), ("line 2 ", "`ietf-interfaces:interfaces` is there twice"));
     let both = in_table("ieee802-dot1q-sched-bridge:gate-enabled", json!(true));
     let error = import(&both).unwrap_err();
     assert_eq!((error.path, error.what.contains("`gate-enabled` twice")), (format!("{swp1}{TABLE}"), true));
