@@ -7,7 +7,8 @@ use ontick_tsn::network::{Network, NodeId, StreamId};
 use crate::delivered::Delivered;
 use crate::distribution::Distribution;
 
-/// Frames back from the newest within which a second copy is told from one that is out of order.
+/// Frames back from the newest within which a second copy is told from one that is out of order. So many in a row that are
+/// further back are of a talker that began anew with an earlier time.
 const REMEMBERED: u64 = 64;
 
 /// What one listener waits for of one stream. Times count from the beginning of the stream's period, in ns.
@@ -76,6 +77,12 @@ pub struct Arrivals {
     /// One more than the number of the newest frame; of those before it, one bit for each that came.
     next: u64,
     came: u64,
+    /// When the period of the newest frame began.
+    newest_ns: u64,
+    /// Frames since the newest that were further back than is remembered, in a row.
+    far_back: u64,
+    /// Frames that talkers sent before this one began anew: of whole messages.
+    before: u64,
     /// The message that parts come of, and how many came.
     open: (u64, u64),
     frames: u64,
@@ -97,6 +104,9 @@ impl Arrivals {
             first: None,
             next: 0,
             came: 0,
+            newest_ns: 0,
+            far_back: 0,
+            before: 0,
             open: (0, 0),
             frames: 0,
             duplicates: 0,
@@ -119,7 +129,7 @@ impl Arrivals {
     #[inline]
     pub fn arrived(&mut self, frame: Arrived) -> bool {
         let number = frame.message * self.expected.parts + u64::from(frame.part);
-        if !self.is_new(number) {
+        if !self.is_new(number, frame.period_ns) {
             self.duplicates += 1;
             return false;
         }
@@ -153,13 +163,20 @@ impl Arrivals {
 
     /// Whether no frame of this number came before; one that came after a newer one is out of order.
     #[inline]
-    fn is_new(&mut self, number: u64) -> bool {
-        self.first = Some(self.first.map_or(number, |first| first.min(number)));
+    fn is_new(&mut self, number: u64, period_ns: u64) -> bool {
+        if self.began_anew(number, period_ns) {
+            self.before += self.of_this_talker().next_multiple_of(self.expected.parts);
+            (self.first, self.next, self.came, self.far_back) = (None, 0, 0, 0);
+        }
         if number >= self.next {
+            if self.is_of_another(number, period_ns) {
+                return false;
+            }
             let further = number - self.next + 1;
             self.came = if further >= REMEMBERED { 0 } else { self.came << further };
             self.came |= 1;
-            self.next = number + 1;
+            (self.next, self.newest_ns, self.far_back) = (number + 1, period_ns, 0);
+            self.first.get_or_insert(number);
             return true;
         }
         let back = self.next - 1 - number;
@@ -167,8 +184,32 @@ impl Arrivals {
             return false;
         }
         self.came |= 1 << back;
+        self.first = self.first.map(|first| first.min(number));
         self.out_of_order += 1;
         true
+    }
+
+    /// Whether a frame is of a talker that counts from 0 again. A lower number is for a later time only then: a copy has the
+    /// time of its original, and one that is out of order an earlier one. That time was set back meanwhile is told by many.
+    #[inline]
+    fn began_anew(&mut self, number: u64, period_ns: u64) -> bool {
+        if number >= self.next {
+            return false;
+        }
+        self.far_back += u64::from(self.next - 1 - number >= REMEMBERED);
+        period_ns > self.newest_ns || self.far_back > REMEMBERED
+    }
+
+    /// Whether a frame is of a second talker: of one, no two messages are for the same time.
+    #[inline]
+    fn is_of_another(&self, number: u64, period_ns: u64) -> bool {
+        let message_of = |number| number / self.expected.parts;
+        self.first.is_some() && period_ns == self.newest_ns && message_of(number) != message_of(self.next - 1)
+    }
+
+    /// Frames from the first that came to the last, of the talker that sends now.
+    fn of_this_talker(&self) -> u64 {
+        self.first.map_or(0, |first| self.next - first)
     }
 
     /// Whole messages.
@@ -181,9 +222,10 @@ impl Arrivals {
         self.frames
     }
 
-    /// Frames from the first that came to the last, those between them that did not come included.
+    /// Frames from the first that came to the last, those between them that did not come included. Of a talker that began
+    /// anew they count on.
     pub fn span(&self) -> u64 {
-        self.first.map_or(0, |first| self.next - first)
+        self.before + self.of_this_talker()
     }
 
     /// Latencies of whole messages.
@@ -272,5 +314,50 @@ mod tests {
         assert_eq!(of.span(), 0);
         [1_000, 1_001, 1_003, 999].into_iter().for_each(|message| assert!(of.arrived(frame(message, 0, 0))));
         assert_eq!((of.span(), of.frames(), of.out_of_order), (5, 4, 1));
+    }
+
+    #[test]
+    fn a_talker_that_begins_anew_counts_on() {
+        let mut of = arrivals(1);
+        let frames = |messages: std::ops::Range<u64>, from_ns: u64| {
+            messages.map(move |message| Arrived { period_ns: from_ns + message * 1_000, ..frame(message, 0, 0) })
+        };
+        assert!(frames(0..200, 0).all(|frame| of.arrived(frame)));
+        assert!(frames(0..100, 500_000).all(|frame| of.arrived(frame)));
+        assert_eq!((of.frames, of.span(), of.duplicates, of.out_of_order, of.messages), (300, 300, 0, 0, 300));
+        // Copies of what it sent, and of what was sent before it.
+        assert!(!frames(99..100, 500_000).any(|frame| of.arrived(frame)));
+        assert!(!frames(90..100, 0).any(|frame| of.arrived(frame)));
+        assert_eq!((of.frames, of.span(), of.duplicates), (300, 300, 11));
+    }
+
+    #[test]
+    fn of_two_talkers_at_once_one_sends_copies() {
+        let mut of = arrivals(2);
+        for n in 0..100 {
+            let (period_ns, number) = (n * 1_000, |first: u64| [(first + n, 0), (first + n, 1)]);
+            for (message, part) in number(0).into_iter().chain(number(1_000)) {
+                of.arrived(Arrived { period_ns, ..frame(message, part, 0) });
+            }
+        }
+        assert_eq!((of.messages, of.frames, of.span(), of.duplicates), (100, 200, 200, 200));
+    }
+
+    #[test]
+    fn messages_of_a_talker_that_ended_within_one_count_wholly() {
+        let mut of = arrivals(3);
+        (0..5).for_each(|n| assert!(of.arrived(frame(n / 3, (n % 3) as u16, 0))));
+        assert!(of.arrived(Arrived { period_ns: 9_000_000, ..frame(0, 0, 0) }));
+        assert_eq!((of.span(), of.span().div_ceil(3)), (7, 3));
+    }
+
+    /// Its clock was set back, or a frame that nobody sent had a number of the far future.
+    #[test]
+    fn a_talker_of_an_earlier_time_is_heard_after_a_while() {
+        let mut of = arrivals(1);
+        of.arrived(frame(1 << 40, 0, 0));
+        let heard = (0..200).filter(|message| of.arrived(frame(*message, 0, 0))).count();
+        assert_eq!((heard as u64, of.duplicates), (200 - REMEMBERED, REMEMBERED));
+        assert_eq!(of.span(), 1 + heard as u64);
     }
 }

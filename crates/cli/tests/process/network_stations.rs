@@ -205,6 +205,24 @@ fn what_is_lost_or_never_comes_is_said_by_stream() {
     assert!(said.contains("before any message came") && said.contains("another plan or another network"), "{said}");
 }
 
+/// Its numbers begin at 0 again, which are no copies of those before.
+#[test]
+fn a_talker_that_is_started_again_is_heard_by_the_same_listener() {
+    let Some(cable) = cable() else { return };
+    let (listener, _said) = cable.listen(&["--interface", "in", "--json"]);
+    let sent: u64 = [200, 100]
+        .map(|count| {
+            samples(&record(&cable.talk(&["--interface", "out", "--count", &count.to_string(), "--json"]))["series"][0])
+        })
+        .iter()
+        .sum();
+    let (_, text) = ended(listener);
+    let heard: Value = serde_json::from_str(&text).unwrap();
+    let streams = heard["network"]["streams"].as_array().unwrap();
+    assert_eq!(streams.iter().map(|of| of["received"].as_u64().unwrap()).sum::<u64>(), sent, "{streams:?}");
+    assert!(streams.iter().all(|of| of["duplicates"] == 0), "{streams:?}");
+}
+
 #[test]
 fn datagrams_come_as_frames_do() {
     let Some(cable) = cable() else { return };
