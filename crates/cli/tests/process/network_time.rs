@@ -153,6 +153,28 @@ fn a_grandmaster_that_is_killed_and_comes_back_is_reported_by_the_one_that_follo
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Nobody knows what was while ptp4l hung.
+#[test]
+fn a_follower_whose_ptp4l_hangs_did_not_have_the_time_throughout() {
+    let Some(cable) = cable(NETWORK) else { return };
+    let mut b = cable.start("b", "network.toml");
+    wait_until("its program", || cable.programs().len() == 1);
+    let program = cable.programs()[0] as u32;
+    let mut a = cable.start("a", "network.toml");
+    a.event("grandmaster");
+    b.event("follows");
+    b.until("an offset", |document| document["offset_ns"].is_i64());
+    send(program, Signal::STOP);
+    let silent = b.event("silent");
+    send(program, Signal::CONT);
+    let answers = b.event("answers");
+    let at_ns = |of: &Value| of["at_ns"].as_u64().unwrap();
+    assert!(at_ns(&answers) > at_ns(&silent));
+    let (summary, status) = b.end();
+    // Of which it is silent for 5 s, and all but the first 2 s are not good.
+    assert!(status == Some(1) && summary["not_good_ns"].as_u64().unwrap() > 2_000_000_000, "{summary}");
+}
+
 #[test]
 fn two_grandmasters_of_one_network_are_reported() {
     let Some(cable) = cable(NETWORK) else { return };

@@ -27,7 +27,8 @@ const ANSWER: Duration = Duration::from_millis(500);
 const SILENCE: Duration = Duration::from_secs(5);
 /// Why the time is not good although nothing bad was measured.
 const NO_SYNC: &str = "no Sync message has come for some time";
-const NO_ANSWER: &str = "ptp4l has not answered yet";
+const NO_FIRST_ANSWER: &str = "ptp4l has not answered yet";
+const NO_ANSWER: &str = "ptp4l does not answer";
 /// How long it sleeps before it looks around.
 const WAIT: Duration = Duration::from_millis(50);
 /// Programs that follow other networks' time: beside the first grandmaster, they are where its time is from.
@@ -97,10 +98,14 @@ impl Run {
         let (standing, reporter) = (Standing::new(&node, 0), Reporter::new(&socket));
         let mut observer = Observer { watch, standing, reporter, on_loss, shown, began };
         let ended = self.watch(&node, &mut linuxptp, &mut observer, &stop);
-        let summary = observer.watch.finish(ns(began.elapsed()));
-        observer.shown.summary(summary, began.elapsed(), self.free_running)?;
+        let took = began.elapsed();
+        let (summary, standing) = (observer.watch.finish(ns(took)), &observer.standing);
+        let not_good = (standing.losses(), standing.lost_ns(ns(took)));
+        observer.shown.summary(summary, not_good, took, self.free_running)?;
         ended?;
-        let kept = summary.first_time_ns.is_some() && summary.without_master_ns == 0 && summary.losses == 0;
+        // Whoever does not answer says nothing of what was lost meanwhile.
+        let heard = summary.first_time_ns.is_some() && standing.losses() == 0;
+        let kept = heard && summary.without_master_ns == 0 && summary.losses == 0;
         Ok(if kept && summary.beyond_bound == 0 { Outcome::Met } else { Outcome::NotMet })
     }
 
@@ -135,12 +140,13 @@ impl Run {
         while !stop.load(Relaxed) && until.is_none_or(|until| Instant::now() < until) {
             linuxptp.check()?;
             let mut reading = None;
+            let mut answers = false;
             match linuxptp.client().observe(ANSWER) {
                 Ok(seen) => {
                     if std::mem::take(&mut silent) {
                         shown.answers(began.elapsed(), answered.elapsed())?;
                     }
-                    answered = Instant::now();
+                    (answered, answers) = (Instant::now(), true);
                     let at = began.elapsed();
                     let events = watch.update(ns(at), &seen);
                     reading = watch.reading();
@@ -164,8 +170,9 @@ impl Run {
             let at_ns = ns(began.elapsed());
             standing.update(at_ns, reading);
             let reason = || match &last {
+                Some(_) if !answers => NO_ANSWER.into(),
                 Some(seen) => lack(node, watch, seen, watch.offset_ns()).unwrap_or(NO_SYNC.into()),
-                None => NO_ANSWER.into(),
+                None => NO_FIRST_ANSWER.into(),
             };
             reporter.report(RunReport {
                 at_ns: began_ns + at_ns,
@@ -180,7 +187,8 @@ impl Run {
             });
             if Instant::now() >= next_line {
                 next_line += LINE;
-                if let Some(seen) = last.as_ref().filter(|_| !silent) {
+                // What it said before the last line is not how it is now.
+                if let Some(seen) = last.as_ref().filter(|_| answered.elapsed() <= LINE) {
                     shown.line(began.elapsed(), watch, seen)?;
                 }
             }

@@ -87,8 +87,14 @@ impl Shown {
         self.happened(at, name, text)
     }
 
-    /// What it came to.
-    pub fn summary(&self, summary: &Summary, took: Duration, free_running: bool) -> Result<(), Failure> {
+    /// What it came to; how often and for how long, in ns, the time was not good after it was.
+    pub fn summary(
+        &self,
+        summary: &Summary,
+        (lost, lost_ns): (u64, u64),
+        took: Duration,
+        free_running: bool,
+    ) -> Result<(), Failure> {
         // Two nodes may be off to either side.
         let sync_error_ns = summary.offsets.quantile(1.0).filter(|_| !free_running).map(|ns| 2 * ns);
         if self.form == Form::Json {
@@ -101,6 +107,7 @@ impl Shown {
                 "first_time_ns": summary.first_time_ns,
                 "without_master_ns": summary.without_master_ns,
                 "losses": summary.losses,
+                "not_good_ns": lost_ns,
                 "role_changes": summary.role_changes,
                 "sync_error_ns": sync_error_ns,
             }));
@@ -128,15 +135,17 @@ impl Shown {
                 Some(first_ns) => format!(
                     "{}, lost {}; the first after {}",
                     show(summary.without_master_ns),
-                    match summary.losses {
-                        0 => "never".into(),
-                        1 => "once".into(),
-                        n => format!("{n} times"),
-                    },
+                    times(summary.losses),
                     show(first_ns)
                 ),
             },
         );
+        if lost > 0 {
+            row(
+                "not good",
+                format!("{}, {}: beyond the bound, without a master or without word", show(lost_ns), times(lost)),
+            );
+        }
         row("role changes", summary.role_changes.to_string());
         if let Some(ns) = sync_error_ns {
             row("for the planner", format!("sync-error = \"{}\"", exact(ns)));
@@ -182,6 +191,14 @@ fn spread(spread: &Spread) -> Value {
         "p99_magnitude": spread.quantile(0.99),
         "count": spread.count(),
     })
+}
+
+fn times(number: u64) -> String {
+    match number {
+        0 => "never".into(),
+        1 => "once".into(),
+        n => format!("{n} times"),
+    }
 }
 
 fn described(spread: &Spread) -> String {
