@@ -10,6 +10,8 @@ use crate::distribution::Distribution;
 /// Frames back from the newest within which a second copy is told from one that is out of order. So many in a row that are
 /// further back are of a talker that began anew with an earlier time.
 const REMEMBERED: u64 = 64;
+/// Messages that parts are taken for at a time: frames of one may come behind those of the next ones.
+pub(crate) const OPEN: usize = 4;
 
 /// What one listener waits for of one stream. Times count from the beginning of the stream's period, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +70,14 @@ pub struct Arrived {
     pub period_ns: u64,
 }
 
+/// A message that parts come of. One with its number and another time is another talker's.
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    message: u64,
+    period_ns: u64,
+    came: u64,
+}
+
 /// One listener of one stream.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
@@ -83,8 +93,9 @@ pub struct Arrivals {
     far_back: u64,
     /// Frames that talkers sent before this one began anew: of whole messages.
     before: u64,
-    /// The message that parts come of, and how many came.
-    open: (u64, u64),
+    /// The messages that parts came of last, and which of them began first.
+    open: [Open; OPEN],
+    first_open: usize,
     frames: u64,
     duplicates: u64,
     out_of_order: u64,
@@ -107,7 +118,8 @@ impl Arrivals {
             newest_ns: 0,
             far_back: 0,
             before: 0,
-            open: (0, 0),
+            open: [Open::default(); OPEN],
+            first_open: 0,
             frames: 0,
             duplicates: 0,
             out_of_order: 0,
@@ -134,14 +146,24 @@ impl Arrivals {
             return false;
         }
         self.frames += 1;
-        if self.open.0 != frame.message {
-            self.open = (frame.message, 0);
-        }
-        self.open.1 += 1;
-        if self.open.1 >= self.expected.parts {
+        if self.expected.parts == 1 || self.parts_of(frame) == self.expected.parts {
             self.is_whole(frame);
         }
         true
+    }
+
+    /// How many frames of its message came, with this one.
+    #[inline]
+    fn parts_of(&mut self, Arrived { message, period_ns, .. }: Arrived) -> u64 {
+        let is_its = |of: &Open| (of.message, of.period_ns) == (message, period_ns) && of.came > 0;
+        let place = self.open.iter().position(is_its).unwrap_or_else(|| {
+            let place = self.first_open;
+            self.first_open = (place + 1) % OPEN;
+            self.open[place] = Open { message, period_ns, came: 0 };
+            place
+        });
+        self.open[place].came += 1;
+        self.open[place].came
     }
 
     /// A message came wholly.
@@ -305,6 +327,19 @@ mod tests {
             assert_eq!((of.duplicates, of.out_of_order), counts, "{message}");
         }
         assert_eq!(of.frames, 5);
+    }
+
+    #[test]
+    fn a_frame_that_comes_behind_those_of_newer_messages_destroys_none() {
+        let mut of = arrivals(2);
+        for (message, part) in [(0, 0), (0, 1), (1, 0), (2, 0), (1, 1), (2, 1), (3, 0), (3, 1)] {
+            assert!(of.arrived(frame(message, part, 0)));
+        }
+        assert_eq!((of.messages, of.out_of_order, of.frames, of.span()), (4, 1, 8, 8));
+        // One that never becomes whole makes room for others.
+        (4..20).for_each(|message| assert!(of.arrived(frame(message, 0, 0))));
+        assert!([(19, 1), (15, 1)].iter().all(|(message, part)| of.arrived(frame(*message, *part, 0))));
+        assert_eq!(of.messages, 5);
     }
 
     /// Whoever begins to listen late does not miss what was before.

@@ -1,8 +1,11 @@
 //! Whole messages of the frames that come.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use std::collections::VecDeque;
+
 use super::listener::Message;
 use super::planned::Incoming;
+use crate::arrivals::OPEN;
 
 /// A message that came whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,48 +22,69 @@ pub struct WholeMessage {
     pub payload: Vec<u8>,
 }
 
-/// Puts the frames of each stream together again. A message of which a frame is missing when the next one begins is none.
+/// Puts the frames of each stream together again. Frames of a few messages may come among each other; one of which a frame
+/// is missing until then is none.
 #[derive(Debug)]
 pub struct Messages {
-    streams: Vec<Open>,
+    streams: Vec<Stream>,
 }
 
-/// A message of which frames came.
+/// The messages that frames came of last, the newest at the end.
+#[derive(Debug)]
+struct Stream {
+    parts: usize,
+    open: VecDeque<Open>,
+}
+
+/// A message of which frames came. One with its number and another time is another talker's.
 #[derive(Debug)]
 struct Open {
     number: u64,
+    planned_ns: u64,
     parts: Vec<Option<Vec<u8>>>,
 }
 
 impl Messages {
     /// Of these streams.
     pub fn new(streams: &[Incoming]) -> Self {
-        let open = |of: &Incoming| Open { number: 0, parts: vec![None; of.expected.parts as usize] };
-        Self { streams: streams.iter().map(open).collect() }
+        let stream = |of: &Incoming| Stream { parts: of.expected.parts as usize, open: VecDeque::with_capacity(OPEN) };
+        Self { streams: streams.iter().map(stream).collect() }
     }
 
     /// A frame came; the message that it was the last one of.
     pub fn add(&mut self, frame: &Message<'_>) -> Option<WholeMessage> {
-        if frame.is_duplicate {
+        let (of, header) = (&mut self.streams[frame.stream], &frame.header);
+        let part = usize::from(header.part);
+        if frame.is_duplicate || part >= of.parts {
             return None;
         }
-        let open = &mut self.streams[frame.stream];
-        if open.number != frame.header.message {
-            open.number = frame.header.message;
-            open.parts.fill(None);
-        }
-        *open.parts.get_mut(usize::from(frame.header.part))? = Some(frame.payload.to_vec());
-        if open.parts.iter().any(Option::is_none) {
+        let place = of.place(header.message, header.planned_ns);
+        let parts = &mut of.open[place].parts;
+        parts[part] = Some(frame.payload.to_vec());
+        if parts.iter().any(Option::is_none) {
             return None;
         }
-        let payload = open.parts.iter_mut().flat_map(|part| part.take().unwrap_or_default()).collect();
-        let planned_ns = frame.header.planned_ns;
+        let payload = of.open.remove(place)?.parts.into_iter().flatten().flatten().collect();
         Some(WholeMessage {
             stream: frame.stream,
-            number: frame.header.message,
-            planned_ns,
+            number: header.message,
+            planned_ns: header.planned_ns,
             arrived_ns: frame.at_ns,
             payload,
+        })
+    }
+}
+
+impl Stream {
+    /// Where the parts of a message are, for which the one that began first makes room.
+    fn place(&mut self, number: u64, planned_ns: u64) -> usize {
+        let is_its = |of: &Open| (of.number, of.planned_ns) == (number, planned_ns);
+        self.open.iter().position(is_its).unwrap_or_else(|| {
+            if self.open.len() == OPEN {
+                self.open.pop_front();
+            }
+            self.open.push_back(Open { number, planned_ns, parts: vec![None; self.parts] });
+            self.open.len() - 1
         })
     }
 }
@@ -98,6 +122,21 @@ mod tests {
         assert_eq!(next, [None, None, Some(b"+++".to_vec())]);
         // The plan has no such frame.
         assert_eq!(all.add(&frame(7, 3, b"?")), None);
+    }
+
+    #[test]
+    fn messages_whose_frames_come_among_each_other_are_whole() {
+        let mut all = messages(2);
+        let frames = [(0, 0), (0, 1), (1, 0), (2, 0), (1, 1), (2, 1), (3, 0), (3, 1)];
+        let whole = frames.iter().filter_map(|(message, part)| all.add(&frame(*message, *part, b"")));
+        assert_eq!(whole.map(|of| of.number).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        // One of which a frame never comes makes room for others, and a talker that began anew has others of its number.
+        (4..9).for_each(|message| assert_eq!(all.add(&frame(message, 0, b"")), None));
+        assert_eq!(all.add(&frame(4, 1, b"")), None);
+        let mut anew = frame(8, 1, b"");
+        anew.header.planned_ns += 1;
+        assert_eq!(all.add(&anew), None);
+        assert_eq!(all.add(&frame(8, 1, b"")).map(|of| of.number), Some(8));
     }
 
     #[test]
