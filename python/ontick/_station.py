@@ -139,6 +139,8 @@ class Strays:
     """With another VLAN tag or priority than is planned, or without one; they count as received."""
     overflowed: int
     """Those that found no room: this program took messages too slowly."""
+    other_time: int
+    """Planned more than an hour from when they came, which is not received: both machines need one time."""
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,7 @@ impl Message {
 type Came = (String, u64, u64, u64, u64, u64, Histogram);
 
 /// Frames of another plan, for others, with another tag, and without room.
-type Strays = (u64, u64, u64, u64);
+type Strays = [u64; 5];
 
 /// Receives the streams of a station.
 #[pyclass(frozen, module = "ontick._ontick")]
@@ -348,8 +348,8 @@ impl Listener {
                 Some((name.clone(), of.received, of.lost, of.late, of.out_of_order, of.duplicates, latency))
             });
             let came = came.collect();
-            let strays = listener.strays();
-            Ok((came, (strays.other_plan, strays.other_streams, strays.retagged, strays.overflowed)))
+            let of = listener.strays();
+            Ok((came, [of.other_plan, of.other_streams, of.retagged, of.overflowed, of.other_time]))
         })
     }
 

@@ -78,7 +78,7 @@ def test_bytes_come_as_they_were_sent(files: tuple[str, str], address: str) -> N
         assert setpoint.received == sent.streams["setpoint"].sent and setpoint.out_of_order == 0 == setpoint.duplicates
         assert setpoint.received + setpoint.lost == last[0] - numbers[0] + 1
         assert setpoint.latency.count == setpoint.received and sent.lateness.count == sent.streams["setpoint"].sent
-        assert came.strays == ontick.network.Strays(0, 0, 0, 0)
+        assert came.strays == ontick.network.Strays(0, 0, 0, 0, 0)
     assert repr(message).startswith("Message(stream=\"setpoint\", number=")
     assert list(listener) == [] and listener.receive() is None
     with pytest.raises(ontick.ArgumentError, match="this listener is closed"):

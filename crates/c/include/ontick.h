@@ -19,7 +19,7 @@
 #define ONTICK_ABI_MAJOR 0
 
 // Raised with each addition: a program needs at least the one that it was compiled with.
-#define ONTICK_ABI_MINOR 2
+#define ONTICK_ABI_MINOR 3
 
 // Done.
 #define ONTICK_OK 0
@@ -388,6 +388,8 @@ typedef struct ontick_listener_strays {
     uint64_t retagged;
     // Frames that came and found no room: this program took them too slowly.
     uint64_t overflowed;
+    // Frames planned more than an hour from when they came: both machines need one time.
+    uint64_t other_time;
 } ontick_listener_strays;
 
 #ifdef __cplusplus

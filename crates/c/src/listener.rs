@@ -109,6 +109,8 @@ pub struct ontick_listener_strays {
     pub retagged: u64,
     /// Frames that came and found no room: this program took them too slowly.
     pub overflowed: u64,
+    /// Frames planned more than an hour from when they came: both machines need one time.
+    pub other_time: u64,
 }
 
 /// A listener, for one thread at a time.
@@ -268,6 +270,7 @@ pub unsafe extern "C" fn ontick_listener_get_strays(
             other_streams: of.other_streams,
             retagged: of.retagged,
             overflowed: of.overflowed,
+            other_time: of.other_time,
         };
         // SAFETY: the caller's structure has that size.
         unsafe { give(&all, strays, size) };

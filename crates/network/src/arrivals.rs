@@ -187,7 +187,9 @@ impl Arrivals {
     #[inline]
     fn is_new(&mut self, number: u64, period_ns: u64) -> bool {
         if self.began_anew(number, period_ns) {
-            self.before += self.of_this_talker().next_multiple_of(self.expected.parts);
+            let all = self.of_this_talker().next_multiple_of(self.expected.parts);
+            // Numbers from the wire may be anything.
+            self.before = self.before.saturating_add(all);
             (self.first, self.next, self.came, self.far_back) = (None, 0, 0, 0);
         }
         if number >= self.next {
@@ -247,7 +249,7 @@ impl Arrivals {
     /// Frames from the first that came to the last, those between them that did not come included. Of a talker that began
     /// anew they count on.
     pub fn span(&self) -> u64 {
-        self.before + self.of_this_talker()
+        self.before.saturating_add(self.of_this_talker())
     }
 
     /// Latencies of whole messages.
@@ -263,7 +265,7 @@ impl Arrivals {
             planned_ns: self.expected.planned_ns,
             sent,
             received: self.messages,
-            frames: (sent * self.expected.parts, self.frames),
+            frames: (sent.saturating_mul(self.expected.parts), self.frames),
             late: self.late,
             after_plan: self.after_plan,
             early: self.early,

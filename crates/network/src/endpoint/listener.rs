@@ -30,8 +30,10 @@ pub struct Strays {
     pub other_streams: u64,
     /// Frames with another tag than is planned, or without one.
     pub retagged: u64,
-    /// Frames of no talker of this kind.
+    /// Frames of no talker of this kind, or with numbers that none gives them.
     pub foreign: u64,
+    /// Frames planned further from when they came than clocks differ that are kept in time.
+    pub other_time: u64,
     /// Frames that came and found no room: lost by this listener, not on their way.
     pub overflowed: u64,
 }
@@ -67,6 +69,8 @@ pub struct Listener {
 
 /// Frames that are kept at most.
 const MOST_KEPT: usize = 10_000;
+/// Clocks with one time do not differ by as much, even if one of them has TAI and the other one UTC; in ns.
+const OTHER_TIME_NS: u64 = 3_600_000_000_000;
 
 impl Listener {
     /// Waits for these streams of a plan: its [`super::fingerprint`].
@@ -137,6 +141,14 @@ impl Listener {
             return None;
         };
         let (place, of) = (place as usize, &self.streams[place as usize]);
+        if !is_possible(&header, of.expected.parts) {
+            self.strays.foreign += 1;
+            return None;
+        }
+        if header.planned_ns.abs_diff(received.at_ns) > OTHER_TIME_NS {
+            self.strays.other_time += 1;
+            return None;
+        }
         if received.is_tagged_kind && received.tag != Some((of.pcp, of.vlan)) {
             self.strays.retagged += 1;
         }
@@ -154,8 +166,15 @@ impl Listener {
     }
 }
 
+/// Whether there is such a frame of a stream whose messages have so many, and a number after it.
+fn is_possible(header: &Header, parts: u64) -> bool {
+    u64::from(header.part) < parts && header.message < u64::MAX / parts - 1
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::arrivals::Expected;
     use crate::endpoint::header::HEADER;
@@ -215,7 +234,48 @@ mod tests {
         assert!(came(&mut listener, &data(4, 0, 77), Some((5, 8)), 8_000_000_000));
         assert!(came(&mut listener, &data(4, 1, 77), None, 8_000_000_000));
         listener.overflowed(3);
-        let strays = Strays { other_plan: 1, other_streams: 2, retagged: 2, foreign: 2, overflowed: 3 };
+        let strays = Strays { other_plan: 1, other_streams: 2, retagged: 2, foreign: 2, overflowed: 3, other_time: 0 };
         assert_eq!((listener.strays(), listener.frames()), (strays, 2));
+    }
+
+    #[test]
+    fn numbers_that_no_talker_gives_are_of_no_talker() {
+        let mut listener = Listener::new(vec![incoming(4)], 77);
+        let mut came = |part: u16, message: u64, planned_ns: u64| {
+            let header = Header { plan: 77, stream: 4, part, payload: 0, message, planned_ns, sent_ns: 0 };
+            let mut data = [0; HEADER];
+            header.write(&mut data);
+            let received = Received { data: &data, tag: Some((5, 9)), is_tagged_kind: true, at_ns: 7_000_300_000 };
+            listener.came(received).is_some_and(|message| !message.is_duplicate)
+        };
+        assert!(!came(1, 0, 7_000_200_000) && !came(u16::MAX, 0, 7_000_200_000));
+        assert!(![u64::MAX, u64::MAX - 1].iter().any(|message| came(0, *message, 7_000_200_000)));
+        assert!(![u64::MAX, 7_000_300_001 + OTHER_TIME_NS].iter().any(|planned_ns| came(0, 0, *planned_ns)));
+        assert!(came(0, 0, 7_000_200_000));
+        // One that could be is got over by the next one that is.
+        assert!(came(0, 1 << 60, 7_000_200_001) && came(0, 1, 7_001_200_000) && came(0, 2, 7_002_200_000));
+        let strays = Strays { foreign: 4, other_time: 2, ..Strays::default() };
+        assert_eq!((listener.strays(), listener.frames()), (strays, 4));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_a_header_says_breaks_a_listener(
+            frames in prop::collection::vec((any::<u16>(), any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 1..100),
+        ) {
+            let mut several = incoming(4);
+            several.expected.parts = 3;
+            let mut listener = Listener::new(vec![several], 77);
+            for (n, (part, message, planned_ns, at_ns, is_real)) in frames.into_iter().enumerate() {
+                let planned_ns = if is_real { at_ns } else { planned_ns };
+                let (part, message) = if is_real { (part % 3, message >> (n % 64)) } else { (part, message) };
+                let header = Header { plan: 77, stream: 4, part, payload: 0, message, planned_ns, sent_ns: planned_ns };
+                let mut data = [0; HEADER];
+                header.write(&mut data);
+                listener.came(Received { data: &data, tag: None, is_tagged_kind: false, at_ns });
+            }
+            let of = &listener.arrivals()[0];
+            prop_assert!(of.messages() <= of.frames() && of.frames() <= of.span());
+        }
     }
 }

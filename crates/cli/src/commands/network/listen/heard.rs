@@ -71,7 +71,7 @@ impl Heard<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let Strays { other_plan, retagged, overflowed, .. } = self.listener.strays();
+        let Strays { other_plan, other_time, retagged, overflowed, .. } = self.listener.strays();
         let mut notes = Vec::new();
         let silent = || {
             let streams = self.listener.streams().iter().zip(self.listener.arrivals());
@@ -81,6 +81,12 @@ impl Heard<'_> {
             notes.push(format!(
                 "{} frames are of a talker with another plan or another network: give both the same files",
                 count(other_plan)
+            ));
+        }
+        if other_time > 0 {
+            notes.push(format!(
+                "{} frames were planned more than an hour from when they came: give both machines one time",
+                count(other_time)
             ));
         }
         if silent().next().is_some() {
