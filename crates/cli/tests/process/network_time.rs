@@ -5,6 +5,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
@@ -173,6 +174,20 @@ fn a_follower_whose_ptp4l_hangs_did_not_have_the_time_throughout() {
     let (summary, status) = b.end();
     // Of which it is silent for 5 s, and all but the first 2 s are not good.
     assert!(status == Some(1) && summary["not_good_ns"].as_u64().unwrap() > 2_000_000_000, "{summary}");
+}
+
+#[test]
+fn a_run_whose_ptp4l_hangs_ends_with_ctrl_c() {
+    let Some(cable) = cable(NETWORK) else { return };
+    let mut a = cable.start("a", "network.toml");
+    a.event("grandmaster");
+    send(cable.programs()[0] as u32, Signal::STOP);
+    // By then its socket is full of questions, and the next one waits: the signal is to come meanwhile.
+    a.event("silent");
+    std::thread::sleep(Duration::from_millis(200));
+    let (summary, status) = a.end();
+    assert!(status == Some(1) && summary["losses"] == 0, "{status:?} {summary}");
+    wait_until("its program to end", || cable.programs().is_empty());
 }
 
 #[test]

@@ -153,6 +153,8 @@ impl Client {
         for data_set in data_sets {
             match self.socket.send(&management::get(self.addressing, *data_set, self.sequence)) {
                 Err(error) if is_silence(&error) => return Err(ClientError::Silent),
+                // It would wait still; whoever asks looks what the signal was for.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(ClientError::Silent),
                 sent => sent?,
             };
             self.sequence = self.sequence.wrapping_add(1);
