@@ -1,10 +1,8 @@
 //! Asks ptp4l what it knows of the time.
 
 use std::io;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use super::management::{self, Addressing, Answer, ClockIdentity, DataSet, PortState};
@@ -88,10 +86,9 @@ pub struct PortObservation {
 impl Client {
     /// To the ptp4l of so many ports whose management socket this is.
     pub fn connect(socket: &Path, addressing: Addressing, ports: usize) -> io::Result<Self> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        // Answers go to an address; one without a file leaves none behind.
-        let name = format!("ontick-ptp-{}-{}", std::process::id(), COUNT.fetch_add(1, Relaxed));
-        let own = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)?;
+        // Answers go to an address. Without a name the kernel chooses one (unix(7), autobind): it leaves no file behind, and
+        // nobody can have it already.
+        let own = UnixDatagram::bind("")?;
         Ok(Self { socket: connected(own, socket)?, addressing, ports, sequence: 0 })
     }
 
@@ -248,7 +245,24 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::SocketAddr;
+
     use super::*;
+
+    #[test]
+    fn nobody_can_take_its_address_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _ptp4l = UnixDatagram::bind(&path).unwrap();
+        let name = |n| format!("ontick-ptp-{}-{n}", std::process::id());
+        let taken = |n| UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name(n)).unwrap());
+        let _taken: Vec<_> = (0..100).map(taken).collect();
+        let connect = || Client::connect(&path, Addressing { domain: 0, transport_specific: 0 }, 1).unwrap();
+        let address = |client: &Client| client.socket.local_addr().unwrap().as_abstract_name().unwrap().to_vec();
+        let (first, second) = (connect(), connect());
+        assert_ne!(address(&first), address(&second));
+    }
 
     #[test]
     fn a_socket_that_nobody_reads_is_silence_and_no_waiting() {

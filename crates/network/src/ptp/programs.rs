@@ -88,6 +88,14 @@ pub enum ProgramError {
     /// It runs, and has no socket.
     #[error("ptp4l does not open its socket {}", .0.display())]
     NoSocket(PathBuf),
+    /// It has a socket, and the system does not connect to it.
+    #[error("ptp4l cannot be asked by its socket {socket}: {why}", socket = socket.display())]
+    Connect {
+        /// The socket.
+        socket: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
 }
 
 /// Programs that run on this machine and may set its clocks.
@@ -277,8 +285,12 @@ impl Program {
         let began = Instant::now();
         loop {
             self.check()?;
-            if let Ok(client) = Client::connect(socket, addressing, ports) {
-                return Ok(client);
+            match Client::connect(socket, addressing, ports) {
+                Ok(client) => return Ok(client),
+                Err(why) if !is_not_there_yet(&why) => {
+                    return Err(ProgramError::Connect { socket: socket.to_owned(), why });
+                }
+                Err(_) => {}
             }
             if began.elapsed() > READY {
                 return Err(ProgramError::NoSocket(socket.to_owned()));
@@ -286,6 +298,11 @@ impl Program {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// Whether a socket is still to be made, or made and not yet listened to.
+fn is_not_there_yet(why: &io::Error) -> bool {
+    matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
 impl Drop for Program {
