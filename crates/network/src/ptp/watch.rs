@@ -2,7 +2,7 @@
 
 use super::client::{Observation, Offset};
 use super::configuration::Node;
-use super::management::ClockIdentity;
+use super::management::{ClockIdentity, PortState};
 use super::role::Role;
 use super::summary::Summary;
 
@@ -31,6 +31,18 @@ pub enum Event {
         /// Who it is.
         grandmaster: ClockIdentity,
         /// Since it was lost, in ns.
+        after_ns: u64,
+    },
+    /// Its clock is not in step any more with the grandmaster that it hears: ptp4l steps it, or has another way to that one.
+    OutOfStep {
+        /// Who it is.
+        grandmaster: ClockIdentity,
+    },
+    /// It is in step again.
+    InStep {
+        /// With whom.
+        grandmaster: ClockIdentity,
+        /// Since it was not, in ns.
         after_ns: u64,
     },
     /// It follows another one.
@@ -80,6 +92,7 @@ pub struct Watch {
     began_ns: u64,
     role: Role,
     lost: Option<(ClockIdentity, u64)>,
+    out_of_step: Option<(ClockIdentity, u64)>,
     followed_before: bool,
     without_since_ns: Option<u64>,
     beyond_since_ns: Option<u64>,
@@ -105,6 +118,7 @@ impl Watch {
             began_ns: now_ns,
             role: Role::Unsynchronized,
             lost: None,
+            out_of_step: None,
             followed_before: false,
             without_since_ns: None,
             beyond_since_ns: None,
@@ -151,8 +165,13 @@ impl Watch {
         let mut events = Vec::new();
         let role = Role::of(seen, self.free_running);
         self.reading = None;
+        let heard = Self::heard(role, seen);
+        if let Some((grandmaster, _)) = self.out_of_step.filter(|(grandmaster, _)| heard != Some(*grandmaster)) {
+            self.lost = self.out_of_step.take();
+            self.loses(grandmaster, &mut events);
+        }
         if role != self.role {
-            self.change(now_ns, role, &mut events);
+            self.change(now_ns, role, heard.filter(|_| !self.free_running), &mut events);
         }
         if let Role::Follower { grandmaster, .. } = role {
             self.check_grandmaster(grandmaster, seen.grandmaster_priority1, &mut events);
@@ -169,15 +188,40 @@ impl Watch {
         events
     }
 
-    fn change(&mut self, now_ns: u64, role: Role, events: &mut Vec<Event>) {
+    /// The grandmaster that it follows, or is about to.
+    fn heard(role: Role, seen: &Observation) -> Option<ClockIdentity> {
+        match role {
+            Role::Follower { grandmaster, .. } => Some(grandmaster),
+            Role::Unsynchronized if seen.grandmaster != seen.own => {
+                seen.ports.iter().any(|port| port.state == PortState::Uncalibrated).then_some(seen.grandmaster)
+            }
+            _ => None,
+        }
+    }
+
+    fn loses(&mut self, grandmaster: ClockIdentity, events: &mut Vec<Event>) {
+        self.summary.losses += 1;
+        events.push(Event::Lost { grandmaster });
+    }
+
+    /// `heard`: the grandmaster whose time its clock can be brought to.
+    fn change(&mut self, now_ns: u64, role: Role, heard: Option<ClockIdentity>, events: &mut Vec<Event>) {
         self.summary.role_changes += u64::from(self.summary.first_time_ns.is_some());
         if let Role::Follower { grandmaster, .. } = self.role {
-            self.lost = Some((grandmaster, now_ns));
             self.followed_before = true;
+            match role == Role::Unsynchronized && heard == Some(grandmaster) {
+                true => self.out_of_step = Some((grandmaster, now_ns)),
+                false => self.lost = Some((grandmaster, now_ns)),
+            }
         }
-        match (role, self.lost) {
-            (Role::Follower { grandmaster, port }, lost) => {
-                let after_ns = lost.map_or(0, |(_, since_ns)| now_ns.saturating_sub(since_ns));
+        let since = |since_ns| now_ns.saturating_sub(since_ns);
+        match (role, self.out_of_step, self.lost) {
+            (Role::Follower { .. }, Some((grandmaster, since_ns)), _) => {
+                events.push(Event::InStep { grandmaster, after_ns: since(since_ns) });
+                self.out_of_step = None;
+            }
+            (Role::Follower { grandmaster, port }, None, lost) => {
+                let after_ns = lost.map_or(0, |(_, since_ns)| since(since_ns));
                 events.push(match lost {
                     Some((before, _)) if before != grandmaster => {
                         Event::Changed { from: before, to: grandmaster, after_ns }
@@ -187,10 +231,8 @@ impl Watch {
                 });
                 self.lost = None;
             }
-            (_, Some((grandmaster, since_ns))) if since_ns == now_ns => {
-                self.summary.losses += 1;
-                events.push(Event::Lost { grandmaster });
-            }
+            (_, Some((grandmaster, _)), _) => events.push(Event::OutOfStep { grandmaster }),
+            (_, None, Some((grandmaster, since_ns))) if since_ns == now_ns => self.loses(grandmaster, events),
             _ => {}
         }
         if role == Role::Grandmaster {
@@ -269,7 +311,6 @@ impl Watch {
 mod tests {
     use super::super::client::PortObservation;
     use super::super::configuration::tests::network;
-    use super::super::management::PortState;
     use super::*;
 
     const OWN: ClockIdentity = ClockIdentity([1; 8]);
@@ -327,6 +368,30 @@ mod tests {
             [Event::Lost { grandmaster: MASTER }]
         );
         assert_eq!(watch.finish(5 * SECOND).without_master_ns, 3 * SECOND);
+    }
+
+    #[test]
+    fn a_clock_that_is_stepped_is_out_of_step_and_loses_nobody() {
+        let mut watch = watch("b", false);
+        watch.update(SECOND, &follows(0, 1));
+        let stepped = seen(MASTER, 64, PortState::Uncalibrated, Some((150_000_000, 2)));
+        assert_eq!(watch.update(2 * SECOND, &stepped), [Event::OutOfStep { grandmaster: MASTER }]);
+        assert_eq!((watch.reading(), watch.update(3 * SECOND, &stepped)), (Some(false), vec![]));
+        let again = Event::InStep { grandmaster: MASTER, after_ns: 3 * SECOND };
+        assert_eq!(watch.update(5 * SECOND, &follows(0, 3)), [again]);
+        let summary = watch.finish(6 * SECOND);
+        assert_eq!((summary.losses, summary.without_master_ns), (0, 3 * SECOND));
+        // It is lost, too, if the grandmaster goes before it is in step again.
+        watch.update(7 * SECOND, &stepped);
+        let lost = || Event::Lost { grandmaster: MASTER };
+        assert_eq!(watch.update(8 * SECOND, &seen(OTHER, 64, PortState::Uncalibrated, None)), [lost()]);
+        assert_eq!(watch.update(9 * SECOND, &seen(OWN, 248, PortState::Listening, None)), []);
+        let back = Event::Returned { grandmaster: MASTER, after_ns: 3 * SECOND };
+        assert_eq!(watch.update(10 * SECOND, &follows(0, 4)), [back]);
+        watch.update(11 * SECOND, &stepped);
+        let alone = watch.update(12 * SECOND, &seen(OWN, 248, PortState::Master, None));
+        assert_eq!(alone, [lost(), Event::Grandmaster { named: false }]);
+        assert_eq!(watch.summary().losses, 2);
     }
 
     #[test]

@@ -28,6 +28,13 @@ impl Sentences {
             Event::Returned { grandmaster, after_ns } => {
                 ("returned", format!("the grandmaster {grandmaster} is back, after {}", show(*after_ns)))
             }
+            Event::OutOfStep { grandmaster } => {
+                ("out-of-step", format!("this clock is not in step any more with the grandmaster {grandmaster}"))
+            }
+            Event::InStep { grandmaster, after_ns } => (
+                "in-step",
+                format!("this clock is in step with the grandmaster {grandmaster} again, after {}", show(*after_ns)),
+            ),
             Event::Changed { from, to, after_ns: 0 } => {
                 ("changed", format!("follows the grandmaster {to} in place of {from}"))
             }
