@@ -9,7 +9,7 @@ use crate::clock_readings::Timing;
 /// One observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was made, in ns on the monotonic clock or the probe's own.
+    /// When it was made, in ns on the monotonic clock, or on the probe's own where it may not practise.
     pub now_ns: u64,
     /// How late the thread was, in ns; `None` when there was nothing to record this time.
     pub latency_ns: Option<u64>,
@@ -27,6 +27,11 @@ impl Sample {
         Self { now_ns, latency_ns: None, missed: 0, early: false, napped: true }
     }
 
+    /// When it was due, in ns on the clock of `now_ns`.
+    pub(crate) fn due_ns(&self) -> u64 {
+        self.now_ns.saturating_sub(self.latency_ns.unwrap_or(0))
+    }
+
     /// How many of the missed periods, which lie evenly between `last_due_ns` and `due_ns`, were due before
     /// `end_ns`.
     pub(crate) fn missed_before(&self, end_ns: u64, due_ns: u64, last_due_ns: u64) -> u64 {
@@ -41,7 +46,11 @@ pub trait Probe {
     /// Waits for the next observation. Returns at least every second or so that a run can be ended.
     fn next(&mut self) -> Sample;
 
-    /// Whether the first observations may be practice, which nobody records. Not where each is somebody's event.
+    /// The run begins, of several threads at once: a probe that counts times from its own beginning counts them from now.
+    fn begin(&mut self) {}
+
+    /// Whether the first observations may be practice, which nobody records: those of a warm-up, and what was due before
+    /// the run began. Not where each is somebody's event.
     fn may_practise(&self) -> bool {
         true
     }

@@ -19,7 +19,7 @@ use crate::conditions::Watch;
 use crate::explain::Explainer;
 use crate::limits::{Length, Limits};
 use crate::observe::{self, Collector, Observer};
-use crate::probe::Probe;
+use crate::probe::{Probe, Sample};
 use crate::{Error, Placement};
 
 /// A loop that keeps its CPU for itself this long has run away; see [`ontick_rt::watchdog`].
@@ -145,14 +145,13 @@ const READY_LOOK_NS: u64 = 100_000;
 
 /// Threads that begin together: each waits until all are ready.
 struct Start {
-    members: usize,
     missing: AtomicUsize,
     given_up: AtomicBool,
 }
 
 impl Start {
     fn of(members: usize) -> Self {
-        Self { members, missing: AtomicUsize::new(members), given_up: AtomicBool::new(false) }
+        Self { missing: AtomicUsize::new(members), given_up: AtomicBool::new(false) }
     }
 
     /// One of them will never be ready: nobody waits for it.
@@ -211,16 +210,18 @@ fn timed<P: Probe>(
         warm_up(&mut probe, limits.length, stop);
     }
 
+    let watch = Watch::start(placement.cpu);
     if !start.ready(stop) {
         return Ok(None);
     }
-    if start.members > 1 && probe.may_practise() {
-        catch_up(&mut probe, stop);
-    }
-    let watch = Watch::start(placement.cpu);
-    recording.store(true, Relaxed);
     let before = Usage::now();
-    let (recorded_ns, failure) = observe(&mut probe, limits, writer, stop);
+    recording.store(true, Relaxed);
+    probe.begin();
+    let first = match probe.may_practise() {
+        true => catch_up(&mut probe, ClockId::Monotonic.now_ns(), stop),
+        false => None,
+    };
+    let (recorded_ns, failure) = observe(&mut probe, first, limits, writer, stop);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
@@ -273,20 +274,34 @@ fn warm_up<P: Probe>(probe: &mut P, length: Length, stop: &AtomicBool) {
     }
 }
 
-/// What was due while a thread waited for the others to be ready is not late and was not missed.
-fn catch_up<P: Probe>(probe: &mut P, stop: &AtomicBool) {
-    let begun_ns = probe.next().now_ns;
+/// What was due before the run began, while the thread looked at the machine or waited for the others, is not late and was
+/// not missed. The first sample of the run, or a rest on the way to it.
+fn catch_up<P: Probe>(probe: &mut P, begun_ns: u64, stop: &AtomicBool) -> Option<Sample> {
+    let mut last_due_ns = None;
     while !stop.load(Relaxed) {
         let sample = probe.next();
-        if sample.napped || sample.now_ns.saturating_sub(sample.latency_ns.unwrap_or(0)) >= begun_ns {
-            return;
+        let due_ns = sample.due_ns();
+        if sample.napped || due_ns >= begun_ns {
+            // Without one before it, all that it skipped was due by then.
+            let missed =
+                last_due_ns.map_or(0, |last_ns| sample.missed - sample.missed_before(begun_ns, due_ns, last_ns));
+            return Some(Sample { missed, ..sample });
         }
+        last_due_ns = Some(due_ns);
     }
+    None
 }
 
 /// The timed section: no allocation, no lock, no system call but the probe's own.
-/// Returns how long it recorded, and why it ended if that was before its time.
-fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &AtomicBool) -> (u64, Option<Error>) {
+/// Begins with the `first` sample, where there is one already. Returns how long it recorded, and why it ended if that was
+/// before its time.
+fn observe<P: Probe>(
+    probe: &mut P,
+    mut first: Option<Sample>,
+    limits: Limits,
+    writer: &mut Writer,
+    stop: &AtomicBool,
+) -> (u64, Option<Error>) {
     let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
     let (mut left, mut end_ns) = match limits.length {
         Length::Count(count) => (count, u64::MAX),
@@ -295,7 +310,7 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
     let (mut last_due_ns, mut failure) = (0, None);
     let (mut first_ns, mut last_ns) = (None, 0);
     while left > 0 && !stop.load(Relaxed) {
-        let sample = probe.next();
+        let sample = first.take().unwrap_or_else(|| probe.next());
         if sample.napped {
             failure = probe.failure();
             if failure.is_some() {
@@ -317,7 +332,7 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
         }
         // What was due within the run belongs to it, also where it came after: a stall that outlasts the run
         // would else leave no trace.
-        let due_ns = sample.now_ns - sample.latency_ns.unwrap_or(0).min(sample.now_ns);
+        let due_ns = sample.due_ns();
         if due_ns >= end_ns {
             writer.missed(sample.missed_before(end_ns, due_ns, last_due_ns));
             last_ns = last_ns.max(end_ns);
@@ -342,195 +357,4 @@ fn observe<P: Probe>(probe: &mut P, limits: Limits, writer: &mut Writer, stop: &
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::probe::Sample;
-    use std::alloc::{GlobalAlloc, Layout, System};
-    use std::cell::Cell;
-
-    struct Counting;
-
-    thread_local! {
-        static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    }
-
-    // SAFETY: every call is handed on to the system's allocator as it is.
-    #[allow(unsafe_code)]
-    unsafe impl GlobalAlloc for Counting {
-        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            ALLOCATIONS.with(|count| count.set(count.get() + 1));
-            // SAFETY: as the caller promises.
-            unsafe { System.alloc(layout) }
-        }
-
-        unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-            // SAFETY: as the caller promises.
-            unsafe { System.dealloc(pointer, layout) }
-        }
-    }
-
-    #[global_allocator]
-    static ALLOCATOR: Counting = Counting;
-
-    /// Reports as latency how many allocations there were on its thread since the sample before.
-    struct Allocations(u64);
-
-    impl Probe for Allocations {
-        fn next(&mut self) -> Sample {
-            let now = ALLOCATIONS.with(Cell::get);
-            let since = now - std::mem::replace(&mut self.0, now);
-            Sample {
-                now_ns: ClockId::Monotonic.now_ns(),
-                latency_ns: Some(since),
-                missed: 0,
-                early: false,
-                napped: false,
-            }
-        }
-
-        fn describe(&mut self, _: &mut Settings) {}
-    }
-
-    #[test]
-    fn between_samples_nothing_is_allocated() {
-        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
-        let limits = Limits { outlier_ns: 0, ..Limits::new(Length::Count(10_000)) };
-        let prepare = |_: &ThreadSetup| Ok(Allocations(0));
-        let series =
-            run("allocations", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
-        // The first also counts what was prepared just before it.
-        assert_eq!((series.latency.count(), series.latency.below(1)), (10_000, 9_999));
-    }
-
-    /// Every call finds a far deadline, and each takes 300 ms.
-    struct Napping(u64);
-
-    impl Probe for Napping {
-        fn next(&mut self) -> Sample {
-            self.0 += 300_000_000;
-            match self.0 % 3_000_000_000 {
-                0 => Sample { now_ns: self.0, latency_ns: Some(7), missed: 0, early: false, napped: false },
-                _ => Sample::nap(self.0),
-            }
-        }
-
-        fn describe(&mut self, _: &mut Settings) {}
-    }
-
-    #[test]
-    fn a_run_begins_with_its_first_observation_however_far_that_is() {
-        for (length, wants) in [(Length::Count(2), 2), (Length::Duration(1_000_000_000), 1)] {
-            let (mut writer, reader) = recorder::channel(u64::MAX);
-            observe(&mut Napping(0), Limits::new(length), &mut writer, &AtomicBool::new(false));
-            assert_eq!(reader.snapshot().count(), wants);
-        }
-    }
-
-    /// A job of 10 ms that is stalled once: 100 ms into the run, beyond its end.
-    struct Stalled {
-        due_ns: u64,
-        ticks: u64,
-    }
-
-    impl Probe for Stalled {
-        fn next(&mut self) -> Sample {
-            self.ticks += 1;
-            let (step, late) = match self.ticks {
-                ..=10 => (1, 0),
-                11 => (1, 80),
-                _ => (8, 0),
-            };
-            self.due_ns += step * 10_000_000;
-            let now_ns = self.due_ns + late * 1_000_000;
-            Sample { now_ns, latency_ns: Some(late * 1_000_000), missed: step - 1, early: false, napped: false }
-        }
-
-        fn describe(&mut self, _: &mut Settings) {}
-    }
-
-    #[test]
-    fn a_stall_that_outlasts_the_run_is_in_it() {
-        // The first is due at 0, the eleventh at 100 ms and comes at 180 ms; those from 110 to 170 ms are missed.
-        let (mut writer, reader) = recorder::channel(u64::MAX);
-        let limits = Limits::new(Length::Duration(135_000_000));
-        let mut probe = Stalled { due_ns: 1_000_000_000, ticks: 0 };
-        observe(&mut probe, limits, &mut writer, &AtomicBool::new(false));
-        let seen = reader.snapshot();
-        assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
-    }
-
-    /// A job of 10 ms whose thread waited for 65 ms with its first deadline behind it.
-    struct Kept {
-        now_ns: u64,
-        due_ns: u64,
-        skips: bool,
-    }
-
-    impl Probe for Kept {
-        fn next(&mut self) -> Sample {
-            let behind = self.now_ns.saturating_sub(self.due_ns) / 10_000_000;
-            let missed = if self.skips { behind } else { 0 };
-            self.due_ns += missed * 10_000_000;
-            self.now_ns = self.now_ns.max(self.due_ns) + 1_000;
-            let latency_ns = Some(self.now_ns - self.due_ns);
-            self.due_ns += 10_000_000;
-            Sample { now_ns: self.now_ns, latency_ns, missed, early: false, napped: false }
-        }
-
-        fn describe(&mut self, _: &mut Settings) {}
-    }
-
-    #[test]
-    fn waiting_for_the_others_is_nobodys_latency() {
-        for skips in [false, true] {
-            let (mut writer, reader) = recorder::channel(u64::MAX);
-            let (mut probe, stop) =
-                (Kept { now_ns: 1_065_000_000, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
-            catch_up(&mut probe, &stop);
-            observe(&mut probe, Limits::new(Length::Count(5)), &mut writer, &stop);
-            let seen = reader.snapshot();
-            assert_eq!((seen.count(), seen.max_ns, seen.missed), (5, Some(1_000), 0), "skips: {skips}");
-        }
-    }
-
-    /// As when its CPU is unplugged: while it is timed, the thread is given another one.
-    #[test]
-    fn a_run_whose_cpu_is_lost_says_so_and_is_marked() {
-        let allowed = ontick_rt::cpus::allowed();
-        let [first, .., last] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
-        let (stop, tid) = (AtomicBool::new(false), AtomicI32::new(0));
-        // Moved at the first look; ended when that was noticed, or after a long time.
-        let began = std::time::Instant::now();
-        let mut looks = 0;
-        let mut look = |_: &crate::Live| {
-            looks += 1;
-            let _ = ontick_rt::thread::set_affinity_of(tid.load(Relaxed), &[last]);
-            if looks > 5 || began.elapsed() > Duration::from_secs(60) {
-                stop.store(true, Relaxed);
-            }
-        };
-        let mut observer = Observer::new(&stop, &mut look);
-        let placement = Placement { cpu: Some(first), ..Placement::stock() };
-        let prepare = |_: &ThreadSetup| {
-            tid.store(ontick_rt::thread::current_tid(), Relaxed);
-            Ok(Allocations(0))
-        };
-        let series = run("moved", placement, Limits::new(Length::Duration(u64::MAX)), prepare, &mut observer).unwrap();
-        assert_eq!((series.settings.cpu, series.settings.strayed_to), (Some(first), vec![last]));
-        let notes = observer.take_notes();
-        let wanted = format!("moved: CPU {first} was taken from it");
-        assert!(
-            notes.iter().any(|note| note.starts_with(&wanted) && note.contains(&format!("on CPU {last}"))),
-            "{notes:?}"
-        );
-    }
-
-    #[test]
-    fn a_probe_that_cannot_be_made_is_an_error_and_ends_the_run() {
-        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
-        let prepare = |_: &ThreadSetup| Err::<Allocations, _>(Error::NeedsTwoCpus("this"));
-        let limits = Limits::new(Length::Duration(u64::MAX));
-        let result = run("none", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
-        assert!(result.unwrap_err().to_string().contains("needs two CPUs"));
-    }
-}
+mod tests;

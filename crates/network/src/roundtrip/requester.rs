@@ -134,6 +134,11 @@ impl<P: Port, T: Timebase> Requester<P, T> {
         Ok(())
     }
 
+    /// The first request of those that are left is to be sent a period from now, whatever the caller did since it began.
+    pub fn begin_now(&mut self) {
+        self.start(self.left);
+    }
+
     fn start(&mut self, periods: u64) {
         self.left = periods;
         self.next_ns = self.time.now_ns() + self.job.period_ns;

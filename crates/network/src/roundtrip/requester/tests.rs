@@ -221,6 +221,16 @@ fn periods_that_the_requester_was_held_up_for_are_skipped_and_the_sum_is_whole()
     assert!(trips[2].1.is_none() && trips[3].1.is_some() && requester.tally().overdue > 0, "{trips:?}");
 }
 
+#[test]
+fn what_passes_between_the_beginning_and_the_first_turn_skips_no_period() {
+    let (mut requester, world) = begun(job(Waiting::Hybrid, 5));
+    world.borrow_mut().now_ns += 4 * MS + 300_000;
+    requester.begin_now();
+    let trips = trips(&mut requester);
+    assert!(trips.iter().all(|(skipped, trip)| *skipped == 0 && trip.is_some()), "{trips:?}");
+    assert_eq!(requester.tally(), Tally { sent: 5, answered: 5, ..Tally::default() });
+}
+
 /// A late end of a sleep counts most where the request was there before it.
 #[test]
 fn a_responder_learns_from_the_sleeps_that_ended_behind_a_request() {

@@ -57,6 +57,10 @@ impl<P: Port> Probe for Requesting<P> {
         Sample { now_ns, latency_ns, missed, early: false, napped: false }
     }
 
+    fn begin(&mut self) {
+        self.requester.begin_now();
+    }
+
     /// Each request is one on the wire that somebody may count. Practice has another mark, and is over.
     fn may_practise(&self) -> bool {
         false

@@ -1,0 +1,233 @@
+use super::*;
+use crate::probe::Sample;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is handed on to the system's allocator as it is.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MS: u64 = 1_000_000;
+
+/// Is late, and misses a period, by 1 ms for each allocation that there was on its thread since the sample before.
+struct Allocations(u64);
+
+impl Probe for Allocations {
+    fn next(&mut self) -> Sample {
+        let now = ALLOCATIONS.with(Cell::get);
+        let since = now - std::mem::replace(&mut self.0, now);
+        let now_ns = ClockId::Monotonic.now_ns();
+        Sample { now_ns, latency_ns: Some(since * MS), missed: since, early: false, napped: false }
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+/// Reading what the machine does allocates and takes its time: that is nobody's latency, either.
+#[test]
+fn between_samples_nothing_is_allocated_and_before_the_first_nothing_is_late() {
+    for count in [1, 10_000] {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let limits = Limits { outlier_ns: 0, ..Limits::new(Length::Count(count)) };
+        let prepare = |_: &ThreadSetup| Ok(Allocations(0));
+        let series =
+            run("allocations", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
+        assert_eq!((series.latency.count(), series.latency.below(1), series.missed), (count, count, 0));
+    }
+}
+
+/// Every call finds a far deadline, and each takes 300 ms.
+struct Napping(u64);
+
+impl Probe for Napping {
+    fn next(&mut self) -> Sample {
+        self.0 += 300_000_000;
+        match self.0 % 3_000_000_000 {
+            0 => Sample { now_ns: self.0, latency_ns: Some(7), missed: 0, early: false, napped: false },
+            _ => Sample::nap(self.0),
+        }
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+#[test]
+fn a_run_begins_with_its_first_observation_however_far_that_is() {
+    for (length, wants) in [(Length::Count(2), 2), (Length::Duration(1_000_000_000), 1)] {
+        let (mut writer, reader) = recorder::channel(u64::MAX);
+        observe(&mut Napping(0), None, Limits::new(length), &mut writer, &AtomicBool::new(false));
+        assert_eq!(reader.snapshot().count(), wants);
+    }
+}
+
+/// A job of 10 ms that is stalled once: 100 ms into the run, beyond its end.
+struct Stalled {
+    due_ns: u64,
+    ticks: u64,
+}
+
+impl Probe for Stalled {
+    fn next(&mut self) -> Sample {
+        self.ticks += 1;
+        let (step, late) = match self.ticks {
+            ..=10 => (1, 0),
+            11 => (1, 80),
+            _ => (8, 0),
+        };
+        self.due_ns += step * 10_000_000;
+        let now_ns = self.due_ns + late * 1_000_000;
+        Sample { now_ns, latency_ns: Some(late * 1_000_000), missed: step - 1, early: false, napped: false }
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+#[test]
+fn a_stall_that_outlasts_the_run_is_in_it() {
+    // The first is due at 0, the eleventh at 100 ms and comes at 180 ms; those from 110 to 170 ms are missed.
+    let (mut writer, reader) = recorder::channel(u64::MAX);
+    let limits = Limits::new(Length::Duration(135_000_000));
+    let mut probe = Stalled { due_ns: 1_000_000_000, ticks: 0 };
+    observe(&mut probe, None, limits, &mut writer, &AtomicBool::new(false));
+    let seen = reader.snapshot();
+    assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
+}
+
+/// A job of 10 ms whose thread waited for 65 ms with its first deadline behind it.
+struct Kept {
+    now_ns: u64,
+    due_ns: u64,
+    skips: bool,
+}
+
+impl Probe for Kept {
+    fn next(&mut self) -> Sample {
+        let behind = self.now_ns.saturating_sub(self.due_ns) / 10_000_000;
+        let missed = if self.skips { behind } else { 0 };
+        self.due_ns += missed * 10_000_000;
+        self.now_ns = self.now_ns.max(self.due_ns) + 1_000;
+        let latency_ns = Some(self.now_ns - self.due_ns);
+        self.due_ns += 10_000_000;
+        Sample { now_ns: self.now_ns, latency_ns, missed, early: false, napped: false }
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+#[test]
+fn waiting_for_the_others_is_nobodys_latency() {
+    for skips in [false, true] {
+        let (mut writer, reader) = recorder::channel(u64::MAX);
+        let begun_ns = 1_065_000_000;
+        let (mut probe, stop) = (Kept { now_ns: begun_ns, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
+        let first = catch_up(&mut probe, begun_ns, &stop);
+        assert_eq!(first.map(|first| first.now_ns), Some(1_070_001_000), "the first that is due; skips: {skips}");
+        observe(&mut probe, first, Limits::new(Length::Count(5)), &mut writer, &stop);
+        let seen = reader.snapshot();
+        assert_eq!((seen.count(), seen.max_ns, seen.missed), (5, Some(1_000), 0), "skips: {skips}");
+    }
+}
+
+/// Gives these samples.
+struct Given(std::vec::IntoIter<Sample>);
+
+impl Probe for Given {
+    fn next(&mut self) -> Sample {
+        self.0.next().unwrap()
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+/// When it was due, how late it was, and how many periods were missed before it.
+fn given(samples: &[(u64, u64, u64)]) -> Given {
+    let sample = |(due_ns, late_ns, missed): &(u64, u64, u64)| Sample {
+        now_ns: due_ns + late_ns,
+        latency_ns: Some(*late_ns),
+        missed: *missed,
+        early: false,
+        napped: false,
+    };
+    Given(samples.iter().map(sample).collect::<Vec<_>>().into_iter())
+}
+
+#[test]
+fn what_is_missed_or_late_from_when_a_run_began_belongs_to_it() {
+    let stop = AtomicBool::new(false);
+    let caught = |samples: &[(u64, u64, u64)]| {
+        let first = catch_up(&mut given(samples), 100, &stop).unwrap();
+        (first.due_ns(), first.latency_ns, first.missed)
+    };
+    assert_eq!(caught(&[(100, 30, 0)]), (100, Some(30), 0));
+    assert_eq!(caught(&[(110, 0, 7)]), (110, Some(0), 0));
+    // Those of 90, 100 and 110 were missed.
+    assert_eq!(caught(&[(80, 40, 0), (120, 2, 3)]), (120, Some(2), 2));
+}
+
+#[test]
+fn a_rest_on_the_way_to_the_first_sample_ends_catching_up() {
+    let nap = Sample::nap(99);
+    let caught = catch_up(&mut Given(vec![nap].into_iter()), 100, &AtomicBool::new(false));
+    assert_eq!(caught, Some(nap));
+}
+
+/// As when its CPU is unplugged: while it is timed, the thread is given another one.
+#[test]
+fn a_run_whose_cpu_is_lost_says_so_and_is_marked() {
+    let allowed = ontick_rt::cpus::allowed();
+    let [first, .., last] = allowed[..] else { return ontick_skip::skipped!("one CPU") };
+    let (stop, tid) = (AtomicBool::new(false), AtomicI32::new(0));
+    // Moved at the first look; ended when that was noticed, or after a long time.
+    let began = std::time::Instant::now();
+    let mut looks = 0;
+    let mut look = |_: &crate::Live| {
+        looks += 1;
+        let _ = ontick_rt::thread::set_affinity_of(tid.load(Relaxed), &[last]);
+        if looks > 5 || began.elapsed() > Duration::from_secs(60) {
+            stop.store(true, Relaxed);
+        }
+    };
+    let mut observer = Observer::new(&stop, &mut look);
+    let placement = Placement { cpu: Some(first), ..Placement::stock() };
+    let prepare = |_: &ThreadSetup| {
+        tid.store(ontick_rt::thread::current_tid(), Relaxed);
+        Ok(Allocations(0))
+    };
+    let series = run("moved", placement, Limits::new(Length::Duration(u64::MAX)), prepare, &mut observer).unwrap();
+    assert_eq!((series.settings.cpu, series.settings.strayed_to), (Some(first), vec![last]));
+    let notes = observer.take_notes();
+    let wanted = format!("moved: CPU {first} was taken from it");
+    assert!(
+        notes.iter().any(|note| note.starts_with(&wanted) && note.contains(&format!("on CPU {last}"))),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_probe_that_cannot_be_made_is_an_error_and_ends_the_run() {
+    let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+    let prepare = |_: &ThreadSetup| Err::<Allocations, _>(Error::NeedsTwoCpus("this"));
+    let limits = Limits::new(Length::Duration(u64::MAX));
+    let result = run("none", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
+    assert!(result.unwrap_err().to_string().contains("needs two CPUs"));
+}
