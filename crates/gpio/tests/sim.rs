@@ -275,3 +275,83 @@ fn a_thread_that_sleeps_is_woken_through_another_mapping() {
         }
     });
 }
+
+/// All edges that are there: whether each rises, and how many were lost.
+fn taken(input: &mut Line) -> (Vec<bool>, u32) {
+    let edges: Vec<_> = std::iter::from_fn(|| input.edge(0).unwrap()).collect();
+    (edges.iter().map(|edge| edge.rising).collect(), edges.iter().map(|edge| edge.lost).sum())
+}
+
+#[test]
+fn whichever_end_of_a_wire_is_driven_later_none_of_its_edges_is_lost() {
+    let (_chip, a, b) = Chip::wired("later", Wire::default());
+    for (watched, driven) in [(&a, &a), (&a, &b), (&b, &a), (&b, &b)] {
+        let mut input = Line::open(watched, &Request::input().edges(Edges::Both)).unwrap();
+        let mut looked = Line::open(watched, &Request::input().edges(Edges::Both)).unwrap();
+        assert_eq!(looked.edge(0).unwrap(), None);
+        let mut out = Line::open(driven, &Request::output(true).on_exit(OnExit::Input)).unwrap();
+        out.write(false).unwrap();
+        out.write(true).unwrap();
+        out.write(false).unwrap();
+        assert_eq!(taken(&mut looked), (vec![true, false, true, false], 0), "{watched} sees {driven}");
+        // It drives the line no more when somebody looks.
+        drop(out);
+        assert_eq!(taken(&mut input), (vec![true, false, true, false], 0), "{watched} sees {driven}");
+    }
+}
+
+#[test]
+fn edges_of_both_ends_are_seen_where_one_is_driven_after_the_other() {
+    let (_chip, a, b) = Chip::wired("in-turn", Wire::default());
+    for watched in [&a, &b] {
+        let mut input = Line::open(watched, &Request::input().edges(Edges::Both)).unwrap();
+        let mut seen = Vec::new();
+        for looks in [true, false] {
+            for driven in [&a, &b] {
+                let mut out = Line::open(driven, &Request::output(true).on_exit(OnExit::Input)).unwrap();
+                out.write(false).unwrap();
+                if looks {
+                    seen.extend(taken(&mut input).0);
+                }
+            }
+        }
+        let mut out = Line::open(&a, &Request::output(true)).unwrap();
+        let (left, lost) = taken(&mut input);
+        seen.extend(left);
+        let pulses = seen.chunks(2).filter(|pulse| *pulse == [true, false]).count();
+        assert_eq!((seen.len(), pulses, lost), (9, 4, 0), "{watched}: {seen:?}");
+        out.write(false).unwrap();
+    }
+}
+
+#[test]
+fn edges_of_an_end_that_is_not_heard_are_none_of_the_line() {
+    let (_chip, a, b) = Chip::wired("unheard", Wire::default());
+    let mut far = Line::open(&a, &Request::output(false)).unwrap();
+    let mut near = Line::open(&b, &Request::output(false).on_exit(OnExit::Input)).unwrap();
+    let mut input = Line::open(&b, &Request::as_is().edges(Edges::Both)).unwrap();
+    far.write(true).unwrap();
+    near.write(true).unwrap();
+    assert_eq!(taken(&mut input), (vec![true], 0), "what drives the line itself");
+    drop(near);
+    assert_eq!(taken(&mut input), (vec![], 0));
+    far.write(false).unwrap();
+    assert_eq!(taken(&mut input), (vec![false], 0));
+}
+
+#[test]
+fn who_sleeps_at_one_end_of_a_wire_is_woken_soon_when_the_other_is_driven() {
+    let (_chip, a, b) = Chip::wired("soon", Wire::default());
+    for watched in [&a, &b] {
+        let mut input = Line::open(watched, &Request::input().edges(Edges::Rising)).unwrap();
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(move || input.edge(soon()).unwrap().map(|edge| (edge.rising, edge.lost)));
+            std::thread::sleep(Duration::from_millis(50));
+            let began = std::time::Instant::now();
+            let mut out = Line::open(&a, &Request::output(true).on_exit(OnExit::Input)).unwrap();
+            assert_eq!(sleeper.join().unwrap(), Some((true, 0)), "{watched}");
+            assert!(began.elapsed() < Duration::from_secs(10), "{watched}");
+            out.write(false).unwrap();
+        });
+    }
+}

@@ -6,7 +6,7 @@ use ontick_rt::clock::{Clock, ClockId};
 
 use super::chip;
 use super::owner::Owner;
-use super::page::Page;
+use super::page::{Chip, Page};
 use super::setup::Setup;
 use super::track::{Mark, Track, edges_between};
 use super::wire::Wire;
@@ -14,6 +14,10 @@ use crate::{Bias, Direction, Edge, Edges, Error, Name, Request};
 
 /// A wait for an edge on its way is spun when it is shorter than this, in ns.
 const SPIN_NS: u64 = 200_000;
+/// A line with a wire hears the end that is driven. Nobody wakes who sleeps at the other: so long until it is looked again
+/// which it is, in ns, where none is and where one is.
+const UNDRIVEN_NS: u64 = 1_000_000;
+const DRIVEN_NS: u64 = 50_000_000;
 
 /// A line of a simulated chip that this program has open.
 #[derive(Debug)]
@@ -23,27 +27,52 @@ pub struct Pin {
     edges: Edges,
     owns: bool,
     clock: Clock,
-    past: Past,
-}
-
-/// The last edge that was looked at.
-#[derive(Debug, Clone, Copy, Default)]
-struct Past {
-    /// The line whose edges are looked at.
-    source: u32,
-    count: u32,
-    /// When it was, and when it came through the wire, in ns.
-    time_ns: Option<u64>,
+    own: Past,
+    /// Where it has a wire, the line at the other end.
+    wired: Option<Past>,
+    /// Which of both is looked at.
+    at: End,
+    /// Another drives the line by now: what is to be taken of this one's edges before.
+    until: Option<u32>,
+    /// When the last edge came, in ns: none comes before it.
     arrival_ns: u64,
     /// Edges that were wanted and not notified since the last that was.
     lost: u32,
+}
+
+/// Whose edges a line hears: its own, or those of the other end of its wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Own,
+    Wired,
+}
+
+/// What was looked at of the edges of one line that may be heard.
+#[derive(Debug, Clone, Copy)]
+struct Past {
+    source: u32,
+    wire: Wire,
+    /// The last edge that was looked at.
+    count: u32,
+    /// When it was, in ns.
+    time_ns: Option<u64>,
+}
+
+impl Past {
+    /// Edges count from now on.
+    fn begin(chip: &Chip, source: u32, wire: Wire) -> Self {
+        Self { source, wire, count: chip.tracks[source as usize].newest().count(), time_ns: None }
+    }
 }
 
 impl Pin {
     pub fn open(name: &Name, chip: &str, line: u32, request: &Request) -> Result<Self, Error> {
         let page = chip::open_for(name, chip, line)?;
         let clock = Clock::new(ClockId::Monotonic);
-        let mut pin = Self { page, line, edges: request.edges, owns: false, clock, past: Past::default() };
+        let own = Past::begin(page.chip(), line, Wire::default());
+        let (edges, at, until) = (request.edges, End::Own, None);
+        let mut pin =
+            Self { page, line, edges, owns: false, clock, own, wired: None, at, until, arrival_ns: 0, lost: 0 };
         match request.bias {
             Bias::AsIs => {}
             Bias::PullUp => pin.setup().pulled_up.store(1, Relaxed),
@@ -61,7 +90,7 @@ impl Pin {
             Direction::Input => pin.setup().let_go_if_left(),
             Direction::AsIs => {}
         }
-        pin.past = pin.begin();
+        pin.begin();
         Ok(pin)
     }
 
@@ -90,80 +119,155 @@ impl Pin {
     /// The next wanted edge till `deadline_ns`.
     pub fn edge(&mut self, deadline_ns: u64) -> Option<Edge> {
         loop {
-            let (source, wire) = self.page.chip().heard(self.line).unwrap_or((self.listens_to(), Wire::default()));
-            if source != self.past.source {
-                self.past = self.begin();
-            }
+            let driven = self.look();
             let newest = self.track().newest();
-            let behind = edges_between(self.past.count, newest.count());
+            let behind = edges_between(self.past().count, self.until.unwrap_or(newest.count()));
             if behind == 0 {
+                if self.turn_to(driven) {
+                    continue;
+                }
                 let now_ns = self.clock.now_ns();
                 if now_ns >= deadline_ns {
                     return None;
                 }
-                self.track().sleep(newest, deadline_ns - now_ns);
+                self.track().sleep(newest, self.nap_ns(driven).min(deadline_ns - now_ns));
                 continue;
             }
-            self.skip(self.track().forgotten(behind), wire);
+            self.skip(self.track().forgotten(edges_between(self.past().count, newest.count())).min(behind));
             // Forgotten meanwhile: the next turn of the loop skips it.
-            let Some(mark) = self.track().edge(after(self.past.count)) else { continue };
-            let now_ns = self.clock.now_ns();
-            let arrival_ns = wire.arrival_ns(mark, now_ns).max(self.past.arrival_ns);
+            let Some(mark) = self.track().edge(after(self.past().count)) else { continue };
+            let (wire, now_ns) = (self.past().wire, self.clock.now_ns());
+            let arrival_ns = wire.arrival_ns(mark, now_ns).max(self.arrival_ns);
             if wire.swallows(mark.count()) {
                 // As if it had never been; those after it keep their order all the same.
-                (self.past.count, self.past.arrival_ns) = (mark.count(), arrival_ns);
+                (self.past_mut().count, self.arrival_ns) = (mark.count(), arrival_ns);
                 continue;
             }
             if arrival_ns > now_ns && !self.wait_for(arrival_ns, now_ns, deadline_ns) {
                 return None;
             }
-            if let Some(edge) = self.take(mark, mark.time_ns(now_ns), arrival_ns, wire) {
+            if let Some(edge) = self.take(mark, mark.time_ns(now_ns), arrival_ns) {
                 return Some(edge);
             }
         }
     }
 
-    fn listens_to(&self) -> u32 {
-        super::wire::of(self.page.chip(), self.line).map_or(self.line, |(source, _)| source)
+    fn past(&self) -> &Past {
+        self.of(self.at)
+    }
+
+    fn past_mut(&mut self) -> &mut Past {
+        match (self.at, &mut self.wired) {
+            (End::Wired, Some(wired)) => wired,
+            _ => &mut self.own,
+        }
+    }
+
+    fn of(&self, end: End) -> &Past {
+        match (end, &self.wired) {
+            (End::Wired, Some(wired)) => wired,
+            _ => &self.own,
+        }
     }
 
     fn track(&self) -> &Track {
-        &self.page.chip().tracks[self.past.source as usize]
+        &self.page.chip().tracks[self.past().source as usize]
     }
 
     /// Edges count from now on.
-    fn begin(&self) -> Past {
+    fn begin(&mut self) {
+        self.own = Past::begin(self.page.chip(), self.line, Wire::default());
+        self.wired = None;
+        self.at = self.look().unwrap_or(End::Own);
+        self.until = None;
+    }
+
+    /// Looks at the wire, and which end is driven, if one is. Where it is this line itself, it does not hear the other.
+    fn look(&mut self) -> Option<End> {
         let chip = self.page.chip();
-        let source = chip.heard(self.line).map_or_else(|| self.listens_to(), |(source, _)| source);
-        Past { source, count: chip.tracks[source as usize].newest().count(), ..Past::default() }
+        match (super::wire::of(chip, self.line), &mut self.wired) {
+            (Some((source, wire)), Some(past)) if past.source == source => past.wire = wire,
+            (found, _) => {
+                self.wired = found.map(|(source, wire)| Past::begin(chip, source, wire));
+                // What was to be taken of another wire is gone with that.
+                if self.at == End::Wired {
+                    (self.at, self.until) = (End::Own, None);
+                }
+            }
+        }
+        let is_driven = |line: u32| chip.setup[line as usize].is_driven();
+        let driven = match &self.wired {
+            _ if is_driven(self.line) => Some(End::Own),
+            Some(wired) if is_driven(wired.source) => Some(End::Wired),
+            _ => None,
+        };
+        match driven.is_none_or(|driven| driven == self.at) {
+            true => self.until = None,
+            // The end that was driven may have edges of which nobody hears from now on.
+            false => self.until = self.until.or_else(|| Some(self.track().newest().count())),
+        }
+        if let (Some(End::Own), End::Own, Some(wired)) = (driven, self.at, &mut self.wired) {
+            wired.count = chip.tracks[wired.source as usize].newest().count();
+        }
+        driven
+    }
+
+    /// All edges of the end that is looked at were taken: goes on to the other where that is driven, or has edges of somebody
+    /// who drove it in between. Whether it did.
+    fn turn_to(&mut self, driven: Option<End>) -> bool {
+        let other = match self.at {
+            End::Own => End::Wired,
+            End::Wired => End::Own,
+        };
+        let has_edges = |past: &Past| self.page.chip().tracks[past.source as usize].newest().count() != past.count;
+        let turns =
+            driven == Some(other) || (driven != Some(End::Own) && self.wired.is_some() && has_edges(self.of(other)));
+        if turns {
+            (self.at, self.until) = (other, None);
+        }
+        turns
+    }
+
+    /// The longest sleep until it is to be looked again who drives the line, in ns.
+    fn nap_ns(&self, driven: Option<End>) -> u64 {
+        match (&self.wired, driven) {
+            (None, _) => u64::MAX,
+            (Some(_), None) => UNDRIVEN_NS,
+            (Some(_), Some(_)) => DRIVEN_NS,
+        }
     }
 
     /// Passes over edges that nobody remembers.
-    fn skip(&mut self, forgotten: u32, wire: Wire) {
+    fn skip(&mut self, forgotten: u32) {
         if forgotten == 0 {
             return;
         }
+        let Past { wire, count, .. } = *self.past();
         // Odd ones rise.
         let wanted = |count: &u32| self.edges.wants(count % 2 == 1) && !wire.swallows(*count);
-        let counts = std::iter::successors(Some(after(self.past.count)), |count| Some(after(*count)));
+        let counts = std::iter::successors(Some(after(count)), |count| Some(after(*count)));
         let lost = counts.take(forgotten as usize).filter(wanted).count();
-        self.past.lost += lost as u32;
-        self.past.count = self.past.count.wrapping_add(forgotten) & super::track::COUNT_MASK as u32;
-        self.past.time_ns = None;
+        self.lost += lost as u32;
+        let past = self.past_mut();
+        past.count = count.wrapping_add(forgotten) & super::track::COUNT_MASK as u32;
+        past.time_ns = None;
     }
 
     /// Moves on to this edge; returns it if it is to be notified.
-    fn take(&mut self, mark: Mark, time_ns: u64, arrival_ns: u64, wire: Wire) -> Option<Edge> {
-        let close = self.past.time_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < wire.dead_time_ns.into());
-        (self.past.count, self.past.time_ns, self.past.arrival_ns) = (mark.count(), Some(time_ns), arrival_ns);
+    fn take(&mut self, mark: Mark, time_ns: u64, arrival_ns: u64) -> Option<Edge> {
+        let past = self.past_mut();
+        let dead_ns = u64::from(past.wire.dead_time_ns);
+        let close = past.time_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < dead_ns);
+        (past.count, past.time_ns) = (mark.count(), Some(time_ns));
+        self.arrival_ns = arrival_ns;
         if !self.edges.wants(mark.level()) {
             return None;
         }
         if close {
-            self.past.lost += 1;
+            self.lost += 1;
             return None;
         }
-        let lost = std::mem::take(&mut self.past.lost);
+        let lost = std::mem::take(&mut self.lost);
         Some(Edge { rising: mark.level(), time_ns: arrival_ns, lost })
     }
 
