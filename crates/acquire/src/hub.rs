@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ontick_rt::clock::ClockId;
 
 use crate::Channel;
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Gaps};
 use crate::format::{Encode, Format, Gap, TimedSample, Why};
 use crate::ring::{Reader, Sample};
 
@@ -119,11 +119,11 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
         passed.ring_level.store(level, Relaxed);
         passed.ring_peak.fetch_max(level, Relaxed);
         tai.keep();
-        let (mut samples, mut at_ns) = (0, 0);
+        let (mut samples, mut at_ns, mut gaps) = (0, 0, [0; 2]);
         while samples < BATCH {
             let came = ring.pop(|sample| {
                 for gap in order.gaps(&sample) {
-                    report(gap, streams, &mut buffers, passed);
+                    report(gap, streams, &mut buffers, &mut gaps, passed);
                     leave_out(&mut trace, gap.missed);
                 }
                 let stamped = tai.stamp(&sample);
@@ -137,14 +137,14 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
             samples += 1;
         }
         if samples > 0 {
-            hand_on(streams, &mut buffers, samples);
+            hand_on(streams, &mut buffers, samples, gaps);
             let before = passed.samples.fetch_add(samples, Relaxed);
             passed.remember(&mut trace, Newest { samples: before + samples, at_ns });
         } else if let Some(dropped) = ended {
             let last = Gap { missed: dropped - order.dropped, why: Why::Full };
             if last.missed > 0 {
-                report(last, streams, &mut buffers, passed);
-                hand_on(streams, &mut buffers, 0);
+                report(last, streams, &mut buffers, &mut gaps, passed);
+                hand_on(streams, &mut buffers, 0, gaps);
             }
             break;
         } else {
@@ -156,15 +156,17 @@ pub fn run(mut ring: Reader, channels: &[Channel], streams: &[Arc<Stream>], pass
 }
 
 /// Counts a gap, and encodes it for everybody.
-fn report(gap: Gap, streams: &[Arc<Stream>], buffers: &mut [Vec<u8>], passed: &Passed) {
-    let counter = if gap.why == Why::Late { &passed.late } else { &passed.full };
+fn report(gap: Gap, streams: &[Arc<Stream>], buffers: &mut [Vec<u8>], gaps: &mut Gaps, passed: &Passed) {
+    let [late, full] = gaps;
+    let (counter, of_batch) = if gap.why == Why::Late { (&passed.late, late) } else { (&passed.full, full) };
     counter.fetch_add(gap.missed, Relaxed);
+    *of_batch += gap.missed;
     streams.iter().zip(buffers).for_each(|(stream, out)| stream.encoder.gap(gap, out));
 }
 
-fn hand_on(streams: &[Arc<Stream>], buffers: &mut [Vec<u8>], samples: u64) {
+fn hand_on(streams: &[Arc<Stream>], buffers: &mut [Vec<u8>], samples: u64, gaps: Gaps) {
     for (stream, bytes) in streams.iter().zip(buffers) {
-        stream.backlog.push(bytes, samples);
+        stream.backlog.push(bytes, samples, gaps);
         bytes.clear();
     }
 }
@@ -271,7 +273,7 @@ mod tests {
         while let Next::Batch { bytes: batch, samples, missed } =
             streams[0].backlog.next(&mut places[0], Duration::ZERO)
         {
-            assert_eq!(missed, 0);
+            assert_eq!(missed, [0; 3]);
             samples_in_all += samples;
             bytes.extend_from_slice(&batch);
         }

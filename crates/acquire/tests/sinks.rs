@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_acquire::Channel;
-use ontick_acquire::format::{Entry, Format, Why};
+use ontick_acquire::format::{Entry, Format};
 use ontick_acquire::hub::{self, Passed, Stream};
 use ontick_acquire::recording::read;
 use ontick_acquire::ring::{self, Writer};
@@ -22,6 +22,7 @@ struct Chain {
     clients: Arc<Clients>,
     open: Vec<OpenSinks>,
     next: u64,
+    left_out: u64,
 }
 
 impl Chain {
@@ -37,7 +38,7 @@ impl Chain {
             let passed = passed.clone();
             move || hub::run(reader, &channels, &streams, &passed)
         });
-        Self { ring: Some(ring), hub: Some(hub), passed, clients, open, next: 0 }
+        Self { ring: Some(ring), hub: Some(hub), passed, clients, open, next: 0, left_out: 0 }
     }
 
     fn address(&self, sink: usize) -> String {
@@ -50,9 +51,15 @@ impl Chain {
             ring.push(self.next, 5_000 + self.next, 7, &[self.next as i64]);
             self.next += 1;
         }
-        while self.passed.samples.load(Relaxed) < self.next {
+        while self.passed.samples.load(Relaxed) + self.left_out < self.next {
             std::thread::yield_now();
         }
+    }
+
+    /// So many slots were missed.
+    fn leave_out(&mut self, samples: u64) {
+        self.next += samples;
+        self.left_out += samples;
     }
 
     fn wait_for_clients(&self, count: usize) {
@@ -68,16 +75,22 @@ impl Chain {
     }
 }
 
-/// Numbers of the samples in a binary stream; every gap is reported.
+/// Numbers of the samples in a binary stream, and of those that a slow client missed; every gap is reported.
 fn numbers(from: impl Read) -> (Vec<u64>, u64) {
+    let (numbers, [late, full, slow]) = numbers_and_gaps(from);
+    assert_eq!((late, full), (0, 0));
+    (numbers, slow)
+}
+
+/// The same, by each reason.
+fn numbers_and_gaps(from: impl Read) -> (Vec<u64>, [u64; 3]) {
     let mut recording = read(from).unwrap();
-    let (mut numbers, mut missed) = (Vec::new(), 0);
+    let (mut numbers, mut missed) = (Vec::new(), [0; 3]);
     let mut next = None;
     while let Some(entry) = recording.next().unwrap() {
         match entry {
             Entry::Gap(gap) => {
-                assert_eq!(gap.why, Why::Slow);
-                missed += gap.missed;
+                missed[gap.why as usize] += gap.missed;
                 next = next.map(|next| next + gap.missed);
             }
             Entry::Sample(sample) => {
@@ -132,6 +145,26 @@ fn a_client_that_does_not_read_holds_nobody_up_and_is_reported() {
     let (got, missed) = quick.join().unwrap();
     assert_eq!(got.len() as u64 + missed, pushed);
     assert!(!path.exists(), "the socket's file goes with the listener");
+}
+
+#[test]
+fn a_slow_client_is_told_of_late_samples_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples");
+    let mut chain = Chain::new(&[&format!("unix:{},format=binary", path.display())], 1 << 18);
+    let slow = UnixStream::connect(&path).unwrap();
+    chain.wait_for_clients(1);
+    (0..100).for_each(|_| {
+        chain.push(1_000);
+        chain.leave_out(3);
+    });
+    chain.push(1);
+    let slow = std::thread::spawn(move || numbers_and_gaps(slow));
+    chain.end();
+    let (got, [late, full, slow]) = slow.join().unwrap();
+    assert_eq!((late, full, got.len() as u64 + slow), (300, 0, 100_001));
+    assert!(slow > 0);
+    assert_eq!(chain.clients.all()[0].missed.load(Relaxed), slow);
 }
 
 #[test]

@@ -67,6 +67,14 @@ impl Why {
     }
 }
 
+impl Gap {
+    /// One for each reason for which samples are missing; how many by reason, as [`Why::ALL`] has them.
+    pub fn each(missed: [u64; 3]) -> impl Iterator<Item = Self> {
+        let gaps = missed.into_iter().zip(Why::ALL).map(|(missed, why)| Self { missed, why });
+        gaps.filter(|gap| gap.missed > 0)
+    }
+}
+
 /// Turns samples into bytes. Every call appends whole records.
 pub trait Encode: Send + Sync {
     /// What every reader gets first.

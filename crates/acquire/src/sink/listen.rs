@@ -376,7 +376,7 @@ mod tests {
         let bench = Bench::new();
         let idle = [bench.join(), bench.join()];
         // More than all buffers on the way hold.
-        (0..64).for_each(|_| bench.stream.backlog.push(&vec![b'x'; 1 << 20], 1));
+        (0..64).for_each(|_| bench.stream.backlog.push(&vec![b'x'; 1 << 20], 1, [0; 2]));
         until("both places", || bench.present() == 0);
         let why: Vec<_> = bench.clients.all().iter().map(|client| client.problem()).collect();
         assert_eq!(why, vec![Some("it took nothing for 0.2 s".to_string()); 2]);
@@ -427,7 +427,7 @@ mod tests {
         let mut reader = bench.join();
         reader.shutdown(std::net::Shutdown::Write).unwrap();
         std::thread::sleep(IDLE + IDLE / 5);
-        bench.stream.backlog.push(b"late\n", 1);
+        bench.stream.backlog.push(b"late\n", 1, [0; 2]);
         let mut came = vec![0; bench.stream.begin.len() + 5];
         reader.read_exact(&mut came).unwrap();
         assert!(came.ends_with(b"late\n"));

@@ -33,10 +33,8 @@ pub fn send(address: &str, stream: Arc<Stream>, clients: &Clients) -> Result<Joi
             match stream.backlog.next(&mut place, Duration::from_secs(3600)) {
                 Next::Batch { bytes, samples, missed } => {
                     let mut records = Vec::new();
-                    if missed > 0 {
-                        stream.encoder.gap(Gap { missed, why: Why::Slow }, &mut records);
-                        client.missed.fetch_add(missed, Relaxed);
-                    }
+                    Gap::each(missed).for_each(|gap| stream.encoder.gap(gap, &mut records));
+                    client.missed.fetch_add(missed[Why::Slow as usize], Relaxed);
                     records.extend_from_slice(&bytes);
                     // Nobody there yet (connection refused) is no reason to end: they may come.
                     packets.cut(&records, |packet| drop(socket.send(packet)));

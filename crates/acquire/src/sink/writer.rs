@@ -62,11 +62,11 @@ fn hand_on<O: Output>(stream: &Stream, mut place: Cursor, client: &Client, outpu
     loop {
         match stream.backlog.next(&mut place, O::PATIENCE) {
             Next::Batch { bytes, samples, missed } => {
-                if missed > 0 {
-                    reported.clear();
-                    stream.encoder.gap(Gap { missed, why: Why::Slow }, &mut reported);
+                reported.clear();
+                Gap::each(missed).for_each(|gap| stream.encoder.gap(gap, &mut reported));
+                if !reported.is_empty() {
                     output.write(&reported)?;
-                    client.missed.fetch_add(missed, Relaxed);
+                    client.missed.fetch_add(missed[Why::Slow as usize], Relaxed);
                 }
                 output.write(&bytes)?;
                 client.samples.fetch_add(samples, Relaxed);
