@@ -71,7 +71,7 @@ impl Chain {
     fn end(&mut self) {
         self.ring = None;
         self.hub.take().unwrap().join().unwrap();
-        self.open.drain(..).for_each(OpenSinks::close);
+        OpenSinks::close_all(self.open.drain(..));
     }
 }
 

@@ -36,6 +36,8 @@ const BOUNDS: Bounds = Bounds { clients: 256, of_one_host: 128, stalled: Duratio
 const STACK: usize = 128 << 10;
 /// What the kernel keeps for a client at most, in bytes; it takes twice that with its own.
 const SEND_BUFFER: usize = 128 << 10;
+/// Most bytes of one write: of more, each part may wait for as long as a write may.
+const PIECE: usize = 64 << 10;
 /// Whether an idle client is still there is looked at so often.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -268,7 +270,7 @@ impl<C: Connection, O: Output> Output for Present<'_, C, O> {
 fn said(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            format!("it took nothing more for {} s after the end", FAREWELL.as_secs())
+            format!("it had not taken all of it {} s after the end", FAREWELL.as_secs())
         }
         _ => error.to_string(),
     }
@@ -279,7 +281,7 @@ fn is_farewell(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
 
-/// Writes all, asking now and then whether to go on trying.
+/// Writes all, asking before each piece whether to go on.
 fn write_all<C: Connection>(
     socket: &C,
     mut bytes: &[u8],
@@ -288,11 +290,14 @@ fn write_all<C: Connection>(
 ) -> io::Result<()> {
     let mut took = Instant::now();
     while !bytes.is_empty() {
-        match socket.write(bytes) {
+        if !go_on() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        match socket.write(&bytes[..bytes.len().min(PIECE)]) {
             Ok(0) => return Err(ErrorKind::BrokenPipe.into()),
             Ok(written) => (bytes, took) = (&bytes[written..], Instant::now()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) && go_on() => {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 if took.elapsed() >= stalled {
                     return Err(io::Error::other(format!("it took nothing for {} s", stalled.as_secs_f64())));
                 }
@@ -348,6 +353,14 @@ mod tests {
             socket
         }
 
+        fn end(&mut self) {
+            self.stop.store(true, Relaxed);
+            self.stream.backlog.end();
+            if let Some(thread) = self.thread.take() {
+                thread.join().unwrap();
+            }
+        }
+
         fn present(&self) -> usize {
             self.clients.all().iter().filter(|client| client.present.load(Relaxed)).count()
         }
@@ -355,11 +368,7 @@ mod tests {
 
     impl Drop for Bench {
         fn drop(&mut self) {
-            self.stop.store(true, Relaxed);
-            self.stream.backlog.end();
-            if let Some(thread) = self.thread.take() {
-                thread.join().unwrap();
-            }
+            self.end();
         }
     }
 
@@ -382,6 +391,26 @@ mod tests {
         assert_eq!(why, vec![Some("it took nothing for 0.2 s".to_string()); 2]);
         bench.join();
         drop(idle);
+    }
+
+    #[test]
+    fn who_takes_a_little_now_and_then_does_not_keep_a_run_from_its_end() {
+        let mut bench = Bench::with(BOUNDS);
+        let mut slow = bench.join();
+        let client = bench.clients.all().remove(0);
+        (0..64).for_each(|_| bench.stream.backlog.push(&vec![b'x'; 1 << 20], 1, [0; 2]));
+        // All of it would take it 20 s at least.
+        let reader = std::thread::spawn(move || {
+            let mut room = vec![0; 64 << 10];
+            while matches!(slow.read(&mut room), Ok(1..)) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let began = Instant::now();
+        bench.end();
+        assert!(began.elapsed() < FAREWELL * 4, "{:?}", began.elapsed());
+        assert_eq!(client.problem().as_deref(), Some("it had not taken all of it 2 s after the end"));
+        reader.join().unwrap();
     }
 
     #[test]

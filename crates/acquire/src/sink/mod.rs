@@ -148,8 +148,13 @@ pub fn open(sink: &Sink, stream: Arc<Stream>, clients: Arc<Clients>) -> Result<O
 impl OpenSinks {
     /// Lets everybody take what is left, and ends. The streams must have ended.
     pub fn close(self) {
-        self.stop.store(true, Relaxed);
-        for thread in self.threads {
+        Self::close_all([self]);
+    }
+
+    /// The same of several: their clients take what is left at one time, not one sink's after the other's.
+    pub fn close_all(all: impl IntoIterator<Item = Self>) {
+        let all: Vec<Self> = all.into_iter().inspect(|one| one.stop.store(true, Relaxed)).collect();
+        for thread in all.into_iter().flat_map(|one| one.threads) {
             let _ = thread.join();
         }
     }

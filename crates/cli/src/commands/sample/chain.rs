@@ -118,7 +118,7 @@ impl Chain {
     /// Lets everybody take what is left. The ring's writer must be gone.
     pub fn end(self) -> End {
         let _ = self.hub.join();
-        self.open.into_iter().for_each(OpenSinks::close);
+        OpenSinks::close_all(self.open);
         let passed = &self.passed;
         let counts = format!(
             "{} handed on; {} missed; {} found the ring full, which was never fuller than {:.1} %",
