@@ -1,6 +1,7 @@
 //! What every measuring command does around its measurement.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ontick_measure::observe::RunJournal;
@@ -48,6 +49,8 @@ pub struct Measurement<'a> {
     pub samples: Option<Box<dyn FnMut() -> Option<Samples>>>,
     /// What was sampled, asked for when all is measured.
     pub signal: Option<Box<dyn FnOnce() -> Signal>>,
+    /// Set by Ctrl-C, where whoever asks has something to take back that was there before.
+    pub stop: Option<Arc<AtomicBool>>,
     /// The rights that it keeps beside those of every measurement; none where it keeps all that it has.
     pub keeps: Option<CapabilitySet>,
 }
@@ -71,6 +74,7 @@ impl<'a> Measurement<'a> {
             waits_for: None,
             samples: None,
             signal: None,
+            stop: None,
             keeps: (!flags.needs_more()).then(CapabilitySet::empty),
         }
     }
@@ -117,7 +121,7 @@ struct Measured {
 fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> Result<Measured, Failure> {
     output.check()?;
     let mut run = begin(&asked);
-    let stop = stop::on_signal()?;
+    let stop = asked.stop.take().map_or_else(stop::on_signal, Ok)?;
     asked.keeps.map_or(Ok(()), |more| privileges::MEASURING.settle_but(more))?;
     // Nothing is announced of what turns out to be impossible.
     let mut announced = output.quiet || output.json;

@@ -125,6 +125,7 @@ impl Prove {
             takes_ns: Some(plan.takes_ns()),
             samples: None,
             signal: None,
+            stop: None,
             keeps: may_settle.then(CapabilitySet::empty),
         };
         let output = OutputFlags {

@@ -23,7 +23,7 @@ use self::chain::Chain;
 use super::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags, OutputFlags};
-use crate::{privileges, terminal};
+use crate::{privileges, stop, terminal};
 
 /// Take samples on time, at a rate or at edges of a line, and send each to sockets and files.
 #[derive(Args)]
@@ -70,6 +70,8 @@ impl Sample {
         if let Trigger::Every(period_ns) = trigger {
             limits = flags::one_cycle(limits, period_ns)?;
         }
+        // What is opened from here on is left as it was, or goes.
+        let stop = stop::on_signal()?;
         let sources = self.source.iter().map(|text| source::open(text)).collect::<Result<Vec<_>, _>>()?;
         let sinks = match self.sinks.is_empty() {
             // Who watches need not keep them.
@@ -108,6 +110,7 @@ impl Sample {
                 Trigger::Every(_) => None,
             },
             signal: Some(watching.signal()),
+            stop: Some(stop),
             samples: Some(Box::new(move || watching.look())),
             ..Measurement::asked(&self.measuring, Kind::Sample, ["samples".to_string()])
         };

@@ -234,6 +234,27 @@ fn what_is_at_a_unix_sockets_path_stays_unless_nobody_listens() {
 }
 
 #[test]
+fn an_end_asked_for_before_the_first_sample_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, socket) = (folder.path().join("samples.ontick"), folder.path().join("socket"));
+    let (to_file, to_socket) = (format!("file:{}", file.display()), format!("unix:{}", socket.display()));
+    let arguments = ["sample", "--source", "wave:ramp", "--to", &to_file, "--to", &to_socket];
+    let seldom = [&arguments[..], &["--rate", "0.1Hz"]].concat();
+    let mut child = ontick(&seldom).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    send(child.id(), Signal::INT);
+    assert!(line.starts_with("listening on unix"), "{line}");
+    let rest: Vec<String> = said.lines().map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("ended before anything was measured")), "{rest:?}");
+    assert!(!file.exists() && !socket.exists());
+    let output = run(&[&arguments[..], &["--count", "20"]].concat());
+    assert!(output.status.success() && file.exists(), "{}", stderr(&output));
+}
+
+#[test]
 fn a_killed_run_leaves_its_samples_and_its_path_to_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let (file, socket) = (folder.path().join("samples.ontick"), folder.path().join("socket"));

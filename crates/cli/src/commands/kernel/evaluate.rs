@@ -97,6 +97,7 @@ impl Evaluate {
             takes_ns: Timetable::of_series(methods.len(), limits, Some(self.interval), &self.load),
             samples: None,
             signal: None,
+            stop: None,
             keeps: None,
         };
         let seen = Cell::new(None);

@@ -113,6 +113,7 @@ impl Dip {
             waits_for: None,
             takes_ns: Some(all.iter().map(|(load, job)| takes_ns(load, job)).sum()),
             signal: None,
+            stop: None,
             samples: None,
             keeps,
         };
