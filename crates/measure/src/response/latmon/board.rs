@@ -52,7 +52,7 @@ impl Board {
             let shared = shared.clone();
             move || {
                 block_signals();
-                let mut talk = Talk { stream, patience, shared: &shared };
+                let mut talk = Talk { stream, patience, shared: &shared, ending: None };
                 if let Err(problem) = talk.talk(period_us) {
                     shared.reported.lock().unwrap_or_else(|e| e.into_inner()).problem = Some(problem.to_string());
                 }
@@ -125,12 +125,16 @@ enum TalkError {
         .0.as_secs_f64()
     )]
     Silent(Duration),
+    #[error("it had not ended {} s after it was told to stop", .0.as_secs_f64())]
+    DidNotStop(Duration),
 }
 
 struct Talk<'a> {
     stream: TcpStream,
     patience: Duration,
     shared: &'a Shared,
+    /// When it was seen that it is time to end.
+    ending: Option<Instant>,
 }
 
 impl Talk<'_> {
@@ -161,18 +165,28 @@ impl Talk<'_> {
         Ok(())
     }
 
+    /// For how long it has been time to end.
+    fn ending_for(&mut self) -> Option<Duration> {
+        let is_time = self.shared.end.load(Acquire);
+        is_time.then(|| self.ending.get_or_insert_with(Instant::now).elapsed())
+    }
+
     /// Fills `bytes`; `false` when it is time to end before anything of them came.
     fn read(&mut self, bytes: &mut [u8], may_end: bool) -> Result<bool, TalkError> {
         let (mut filled, mut heard) = (0, Instant::now());
         while filled < bytes.len() {
+            let ending = self.ending_for();
+            if ending.is_some() && may_end && filled == 0 {
+                return Ok(false);
+            }
+            if ending.is_some_and(|ending| ending > self.patience) {
+                return Err(TalkError::DidNotStop(self.patience));
+            }
             match self.stream.read(&mut bytes[filled..]) {
                 Ok(0) => return Err(TalkError::Closed),
                 Ok(n) => (filled, heard) = (filled + n, Instant::now()),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
                 Err(e) => return Err(e.into()),
-            }
-            if filled == 0 && may_end && self.shared.end.load(Acquire) {
-                return Ok(false);
             }
             if filled < bytes.len() && heard.elapsed() > self.patience {
                 return Err(TalkError::Silent(self.patience));

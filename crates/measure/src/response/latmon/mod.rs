@@ -82,7 +82,7 @@ fn measure_within(
     let series = session::run(name, placement, Limits { length, ..limits }, prepare, observer)?;
     let reported = std::mem::take(&mut *reported.lock().unwrap_or_else(|e| e.into_inner()));
     if let Some(problem) = &reported.problem {
-        observer.note(format!("{name}: observer {} ended before its time: {problem}", job.board));
+        observer.note(format!("{name}: observer {} was given up: {problem}", job.board));
     }
     Ok(summary::of(&reported, series))
 }

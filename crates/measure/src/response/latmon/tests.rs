@@ -116,6 +116,30 @@ fn what_a_board_reported_before_it_was_lost_is_kept() {
 }
 
 #[test]
+fn a_board_that_does_not_stop_is_given_up_and_what_it_measured_is_kept() {
+    let goes_on: [fn(TcpStream); 2] = [
+        |mut stream| while stream.write_all(&bulk(90_000, 25_000, 33_000, 0, 3)).is_ok() {},
+        // One record, and then no other to its end.
+        |mut stream| {
+            stream.write_all(&bulk(90_000, 25_000, 33_000, 0, 3)).unwrap();
+            while stream.write_all(&[0]).is_ok() {
+                std::thread::sleep(SHORT / 6);
+            }
+        },
+    ];
+    for (test, goes_on) in ["heedless", "dawdling"].into_iter().zip(goes_on) {
+        let (series, notes) = with(test, SHORT, move |mut stream| {
+            asked(&mut stream);
+            goes_on(stream);
+        });
+        let series = series.unwrap();
+        assert!(notes.contains("had not ended 0.3 s after it was told to stop"), "{test}: {notes}");
+        assert!(series.latency.count() >= 3, "{test}");
+        assert_eq!((series.latency.min_ns, series.latency.max_ns), (Some(25_000), Some(33_000)), "{test}");
+    }
+}
+
+#[test]
 fn a_board_that_is_not_there_is_named() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let error = connect(&format!("127.0.0.1:{port}").parse().unwrap(), SHORT).unwrap_err().to_string();
