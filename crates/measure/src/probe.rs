@@ -59,6 +59,12 @@ pub trait Probe {
     /// sample than its latency.
     fn recorded(&mut self) {}
 
+    /// What was due before `end_ns` and missed, of which no sample told: asked once at the end of a run that was not over by
+    /// its count. May wait for what is still on its way.
+    fn left_out_before(&mut self, _end_ns: u64) -> u64 {
+        0
+    }
+
     /// Why nothing more can be observed: a line is gone, say. Asked after a `Sample::nap`; it ends the run.
     fn failure(&mut self) -> Option<Error> {
         None

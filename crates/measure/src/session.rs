@@ -353,6 +353,9 @@ fn observe<P: Probe>(
         }
         left -= 1;
     }
+    if left > 0 {
+        writer.missed(probe.left_out_before(if end_ns == 0 { u64::MAX } else { end_ns }));
+    }
     (first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns)), failure)
 }
 

@@ -279,6 +279,28 @@ mod tests {
     }
 
     #[test]
+    fn pulses_that_nobody_sees_until_the_end_are_missed() {
+        let bench = Bench::new("unseen");
+        let (drive, see) = (bench.line(4), bench.line(17));
+        sim::wire(&drive, &see, sim::Wire::default()).unwrap();
+        // By sleeping no pulse is left out: whatever is missed was not seen.
+        let job = Job { watched_line: Some(see.clone()), ..bench.job(Method::Sleep) };
+        let (stop, mut parted) = (AtomicBool::new(false), None);
+        let mut look = |live: &crate::Live| match parted {
+            None if live.latency.count() > 0 => {
+                let broken = sim::Wire { loss_ppm: 1_000_000, ..sim::Wire::default() };
+                sim::wire(&drive, &see, broken).unwrap();
+                parted = Some(std::time::Instant::now());
+            }
+            Some(parted) if parted.elapsed() > std::time::Duration::from_millis(500) => stop.store(true, Relaxed),
+            _ => {}
+        };
+        let limits = Limits::new(Length::Count(u64::MAX));
+        let series = measure("pulses", &job, Placement::stock(), limits, &mut Observer::new(&stop, &mut look)).unwrap();
+        assert!(series.missed > 20, "{} of {}", series.missed, series.latency.count());
+    }
+
+    #[test]
     fn the_line_is_left_as_asked_also_when_a_run_is_refused() {
         let bench = Bench::new("left");
         for (on_exit, level, driven) in

@@ -2,7 +2,7 @@
 
 use ontick_gpio::{Backend, Gone, Line, Name, Request};
 use ontick_record::run::Settings;
-use ontick_rt::clock::{Clock, ClockId};
+use ontick_rt::clock::{Clock, ClockId, sleep_for};
 
 use super::driven::DrivenPulses;
 use super::driver::PulseDriver;
@@ -15,6 +15,11 @@ use super::{Job, Method};
 use crate::clock_readings::Timing;
 use crate::probe::{Probe, Sample};
 use crate::{Error, Placement, kmod};
+
+/// A pulse that nobody has seen for so long counts as missed, in ns; at the end of a run, where the next may not be waited
+/// for, after the shorter time.
+const UNSEEN_NS: u64 = 1_000_000_000;
+const LAST_NS: u64 = 100_000_000;
 
 /// Makes pulses, one after the other.
 pub struct Train {
@@ -95,7 +100,10 @@ impl Train {
         self.ending = Ending::if_blind(self.made.unseen(), rose_ns.saturating_sub(self.last.rose_ns));
         match self.ending {
             Some(_) => Sample::nap(rose_ns),
-            None => self.nothing(left_out),
+            None => {
+                let given_up = self.made.give_up(rose_ns.saturating_sub(UNSEEN_NS));
+                self.nothing(left_out + given_up)
+            }
         }
     }
 
@@ -111,6 +119,24 @@ impl Probe for Train {
             self.ending = Some(Ending::Gone(gone));
             Sample::nap(self.clock.now_ns())
         })
+    }
+
+    /// What was made in practice and is not seen is not missed.
+    fn begin(&mut self) {
+        self.made.give_up(u64::MAX);
+    }
+
+    fn left_out_before(&mut self, end_ns: u64) -> u64 {
+        let until_ns = self.clock.now_ns() + LAST_NS;
+        let mut unseen = 0;
+        while self.made.is_waited_for() && self.clock.now_ns() < until_ns {
+            match self.observer.take() {
+                Ok(Some(seen)) => unseen += self.made.saw(seen.rose_ns).unwrap_or(0),
+                Ok(None) => sleep_for(LAST_NS / 100),
+                Err(_) => break,
+            }
+        }
+        unseen + self.made.give_up(end_ns)
     }
 
     #[inline]
