@@ -15,7 +15,7 @@ pub struct Line {
 
 #[derive(Debug)]
 enum Port {
-    Sim(sim::Pin),
+    Sim(Box<sim::Pin>),
     Chardev(chardev::Pin),
     Pull(Pull),
     Registers(registers::Pin),
@@ -26,7 +26,7 @@ impl Line {
     pub fn open(name: &Name, request: &Request) -> Result<Self, Error> {
         let wanted = request.on_the_wire();
         let port = match name {
-            Name::Sim { chip, line } => Port::Sim(sim::Pin::open(name, chip, *line, &wanted)?),
+            Name::Sim { chip, line } => Port::Sim(Box::new(sim::Pin::open(name, chip, *line, &wanted)?)),
             Name::Chip { chip, line } => Port::Chardev(chardev::Pin::open(name, chip, *line, &wanted)?),
             Name::Own(own) => {
                 let (chip, line) = chardev::find(name, own)?;

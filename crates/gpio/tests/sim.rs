@@ -97,7 +97,8 @@ fn edges_that_nobody_took_in_time_are_counted() {
     let mut out = Line::open(&a, &Request::output(false)).unwrap();
     for (edges, share) in [(Edges::Both, 1), (Edges::Rising, 2), (Edges::Falling, 2)] {
         let mut input = Line::open(&b, &Request::input().edges(edges)).unwrap();
-        let written = 10_000u32;
+        // Also more than the line's word counts.
+        let written = if edges == Edges::Falling { (2 << 20) + 10_000 } else { 10_000u32 };
         for n in 0..written {
             out.write(n % 2 == 0).unwrap();
         }

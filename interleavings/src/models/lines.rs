@@ -47,6 +47,24 @@ pub fn lapped() {
     (newest.saturating_sub(1)..=newest).for_each(|count| assert!(track.edge(count).is_some(), "{count} of {newest}"));
 }
 
+pub fn counted() {
+    // Each edge begins a stretch.
+    let track = Arc::<Track<4, 0>>::default();
+    let sets = |levels: &'static [bool]| {
+        let track = track.clone();
+        thread::spawn(move || levels.iter().filter(|level| track.set(**level, || 1_000)).count())
+    };
+    let writers = [sets(&[true, false]), sets(&[true])];
+    let mut last = 0;
+    for _ in 0..2 {
+        let (newest, counted) = track.counted();
+        assert!(newest.count() as u64 == counted && counted >= last, "{counted} edges at {newest:?}, after {last}");
+        last = counted;
+    }
+    let made: usize = writers.into_iter().map(|writer| writer.join().unwrap()).sum();
+    assert_eq!(track.counted().1 as usize, made);
+}
+
 pub fn sleeper() {
     let track = Arc::<Track<2>>::default();
     let writer = thread::spawn({

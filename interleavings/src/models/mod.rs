@@ -17,7 +17,7 @@ const fn interrupted(most: usize, model: Model) -> Model {
     Model { interrupted: Some(most), ..model }
 }
 
-pub static ALL: [Model; 24] = [
+pub static ALL: [Model; 25] = [
     interrupted(2, model("recorder-squares", recorder::squares, "a sum of 128 bits is read whole, and never falls")),
     model("recorder-extremes", recorder::extremes, "a sample that is counted is in the sums and the extremes"),
     interrupted(
@@ -42,6 +42,10 @@ pub static ALL: [Model; 24] = [
         model("line-edges", lines::edges, "no edge is lost, invented or taken for another, however many write"),
     ),
     interrupted(2, model("line-lapped", lines::lapped, "a late writer puts no old edge over a newer one")),
+    interrupted(
+        2,
+        model("line-counted", lines::counted, "edges are counted beyond the word that counts them, however many write"),
+    ),
     model("line-sleeper", lines::sleeper, "an edge wakes whoever sleeps until it"),
     model("line-owners", lines::owners, "of two that claim a line, one has it, and the other is told who"),
     interrupted(

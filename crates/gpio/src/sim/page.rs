@@ -16,7 +16,7 @@ pub const LINES: u32 = 54;
 /// First word of every chip's file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"ontickSM");
 /// Version of the layout; another one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The whole of a chip. All zeros but the first words is a new one.
 #[repr(C, align(64))]

@@ -8,7 +8,7 @@ use super::chip;
 use super::owner::Owner;
 use super::page::{Chip, Page};
 use super::setup::Setup;
-use super::track::{Mark, Track, edges_between};
+use super::track::{COUNT_MASK, Mark, Track};
 use super::wire::Wire;
 use crate::{Bias, Direction, Edge, Edges, Error, Name, Request};
 
@@ -33,7 +33,7 @@ pub struct Pin {
     /// Which of both is looked at.
     at: End,
     /// Another drives the line by now: what is to be taken of this one's edges before.
-    until: Option<u32>,
+    until: Option<u64>,
     /// When the last edge came, in ns: none comes before it.
     arrival_ns: u64,
     /// Edges that were wanted and not notified since the last that was.
@@ -52,8 +52,8 @@ enum End {
 struct Past {
     source: u32,
     wire: Wire,
-    /// The last edge that was looked at.
-    count: u32,
+    /// Edges that were looked at, of all that it has had.
+    count: u64,
     /// When it was, in ns.
     time_ns: Option<u64>,
 }
@@ -61,7 +61,7 @@ struct Past {
 impl Past {
     /// Edges count from now on.
     fn begin(chip: &Chip, source: u32, wire: Wire) -> Self {
-        Self { source, wire, count: chip.tracks[source as usize].newest().count(), time_ns: None }
+        Self { source, wire, count: chip.tracks[source as usize].counted().1, time_ns: None }
     }
 }
 
@@ -120,8 +120,8 @@ impl Pin {
     pub fn edge(&mut self, deadline_ns: u64) -> Option<Edge> {
         loop {
             let driven = self.look();
-            let newest = self.track().newest();
-            let behind = edges_between(self.past().count, self.until.unwrap_or(newest.count()));
+            let (newest, counted) = self.track().counted();
+            let behind = self.until.unwrap_or(counted).saturating_sub(self.past().count);
             if behind == 0 {
                 if self.turn_to(driven) {
                     continue;
@@ -133,14 +133,15 @@ impl Pin {
                 self.track().sleep(newest, self.nap_ns(driven).min(deadline_ns - now_ns));
                 continue;
             }
-            self.skip(self.track().forgotten(edges_between(self.past().count, newest.count())).min(behind));
+            self.skip(self.track().forgotten(counted.saturating_sub(self.past().count)).min(behind));
             // Forgotten meanwhile: the next turn of the loop skips it.
-            let Some(mark) = self.track().edge(after(self.past().count)) else { continue };
+            let Some(mark) = self.track().edge(word_count(self.past().count + 1)) else { continue };
             let (wire, now_ns) = (self.past().wire, self.clock.now_ns());
             let arrival_ns = wire.arrival_ns(mark, now_ns).max(self.arrival_ns);
             if wire.swallows(mark.count()) {
                 // As if it had never been; those after it keep their order all the same.
-                (self.past_mut().count, self.arrival_ns) = (mark.count(), arrival_ns);
+                self.past_mut().count += 1;
+                self.arrival_ns = arrival_ns;
                 continue;
             }
             if arrival_ns > now_ns && !self.wait_for(arrival_ns, now_ns, deadline_ns) {
@@ -204,10 +205,10 @@ impl Pin {
         match driven.is_none_or(|driven| driven == self.at) {
             true => self.until = None,
             // The end that was driven may have edges of which nobody hears from now on.
-            false => self.until = self.until.or_else(|| Some(self.track().newest().count())),
+            false => self.until = self.until.or_else(|| Some(self.track().counted().1)),
         }
         if let (Some(End::Own), End::Own, Some(wired)) = (driven, self.at, &mut self.wired) {
-            wired.count = chip.tracks[wired.source as usize].newest().count();
+            wired.count = chip.tracks[wired.source as usize].counted().1;
         }
         driven
     }
@@ -219,7 +220,7 @@ impl Pin {
             End::Own => End::Wired,
             End::Wired => End::Own,
         };
-        let has_edges = |past: &Past| self.page.chip().tracks[past.source as usize].newest().count() != past.count;
+        let has_edges = |past: &Past| self.page.chip().tracks[past.source as usize].counted().1 != past.count;
         let turns =
             driven == Some(other) || (driven != Some(End::Own) && self.wired.is_some() && has_edges(self.of(other)));
         if turns {
@@ -238,19 +239,21 @@ impl Pin {
     }
 
     /// Passes over edges that nobody remembers.
-    fn skip(&mut self, forgotten: u32) {
+    fn skip(&mut self, forgotten: u64) {
         if forgotten == 0 {
             return;
         }
         let Past { wire, count, .. } = *self.past();
         // Odd ones rise.
-        let wanted = |count: &u32| self.edges.wants(count % 2 == 1) && !wire.swallows(*count);
-        let counts = std::iter::successors(Some(after(count)), |count| Some(after(*count)));
-        let lost = counts.take(forgotten as usize).filter(wanted).count();
-        self.lost += lost as u32;
+        let wanted = |edge: &u64| self.edges.wants(edge % 2 == 1) && !wire.swallows(word_count(*edge));
+        let wanted_among = |edges: u64| (count + 1..=count + edges).filter(wanted).count() as u64;
+        // What a wire swallows repeats itself with the counts of the word.
+        let lap = COUNT_MASK + 1;
+        let of_laps = if forgotten >= lap { forgotten / lap * wanted_among(lap) } else { 0 };
+        let lost = of_laps + wanted_among(forgotten % lap);
+        self.lost = self.lost.saturating_add(u32::try_from(lost).unwrap_or(u32::MAX));
         let past = self.past_mut();
-        past.count = count.wrapping_add(forgotten) & super::track::COUNT_MASK as u32;
-        past.time_ns = None;
+        (past.count, past.time_ns) = (count + forgotten, None);
     }
 
     /// Moves on to this edge; returns it if it is to be notified.
@@ -258,13 +261,13 @@ impl Pin {
         let past = self.past_mut();
         let dead_ns = u64::from(past.wire.dead_time_ns);
         let close = past.time_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < dead_ns);
-        (past.count, past.time_ns) = (mark.count(), Some(time_ns));
+        (past.count, past.time_ns) = (past.count + 1, Some(time_ns));
         self.arrival_ns = arrival_ns;
         if !self.edges.wants(mark.level()) {
             return None;
         }
         if close {
-            self.lost += 1;
+            self.lost = self.lost.saturating_add(1);
             return None;
         }
         let lost = std::mem::take(&mut self.lost);
@@ -284,8 +287,9 @@ impl Pin {
     }
 }
 
-fn after(count: u32) -> u32 {
-    (count + 1) & super::track::COUNT_MASK as u32
+/// An edge's count as the word has it.
+fn word_count(edge: u64) -> u32 {
+    (edge & COUNT_MASK) as u32
 }
 
 impl Drop for Pin {

@@ -63,39 +63,69 @@ impl Mark {
 /// Clocks of two CPUs, and of two ways to read them, differ by less than this.
 const SKEW_NS: u64 = 1_000_000;
 
-/// Edges between two counts.
-pub fn edges_between(old: u32, new: u32) -> u32 {
-    new.wrapping_sub(old) & COUNT_MASK as u32
-}
-
 /// A line in shared memory. All zeros is a low line that never had an edge.
 #[repr(C, align(64))]
-pub struct Track<const LENGTH: usize = REMEMBERED> {
+pub struct Track<const LENGTH: usize = REMEMBERED, const STRETCH_BITS: u32 = { COUNT_BITS - 1 }> {
     newest: AtomicU64,
     /// Threads that sleep until the next edge.
     sleepers: AtomicU32,
-    _apart: [u8; 52],
+    /// The stretch of 2^`STRETCH_BITS` edges that the newest is in, or, until somebody follows it, the one before: the counts
+    /// of two stretches that follow each other are told apart, so that it is known which. Wraps after 2^51 edges.
+    stretch: AtomicU32,
+    _apart: [u8; 48],
     /// Every edge but the newest, by count.
     past: [AtomicU64; LENGTH],
 }
 
 /// One that is in no chip.
-impl<const LENGTH: usize> Default for Track<LENGTH> {
+impl<const LENGTH: usize, const STRETCH_BITS: u32> Default for Track<LENGTH, STRETCH_BITS> {
     fn default() -> Self {
         Self {
             newest: AtomicU64::new(0),
             sleepers: AtomicU32::new(0),
-            _apart: [0; 52],
+            stretch: AtomicU32::new(0),
+            _apart: [0; 48],
             past: std::array::from_fn(|_| AtomicU64::new(0)),
         }
     }
 }
 
-impl<const LENGTH: usize> Track<LENGTH> {
+impl<const LENGTH: usize, const STRETCH_BITS: u32> Track<LENGTH, STRETCH_BITS> {
     /// The line as it is.
     #[inline]
     pub fn newest(&self) -> Mark {
         Mark(self.newest.load(Ordering::Acquire))
+    }
+
+    /// The same, and how many edges it has had in all.
+    #[inline]
+    pub fn counted(&self) -> (Mark, u64) {
+        let mut stretch = self.stretch.load(Ordering::Acquire);
+        loop {
+            let newest = self.newest();
+            let again = self.stretch.load(Ordering::Acquire);
+            if again == stretch {
+                let stretch = stretch.wrapping_add((stretch ^ Self::stretch_of(newest)) & 1);
+                let within = u64::from(newest.count()) & ((1 << STRETCH_BITS) - 1);
+                return (newest, u64::from(stretch) << STRETCH_BITS | within);
+            }
+            stretch = again;
+        }
+    }
+
+    fn stretch_of(mark: Mark) -> u32 {
+        mark.count() >> STRETCH_BITS
+    }
+
+    /// Whoever follows the first edge of a stretch notes that it has begun.
+    #[inline]
+    fn note_stretch(&self, newest: Mark) {
+        let stretch = self.stretch.load(Ordering::Acquire);
+        // Where another edge came meanwhile, that may be the stretch after.
+        if (stretch ^ Self::stretch_of(newest)) & 1 == 1 && self.newest() == newest {
+            let next = stretch.wrapping_add(1);
+            let _ = self.stretch.compare_exchange(stretch, next, Ordering::AcqRel, Ordering::Relaxed);
+        }
     }
 
     /// The edge with this count, if it is remembered still.
@@ -106,8 +136,8 @@ impl<const LENGTH: usize> Track<LENGTH> {
     }
 
     /// How many of the next `behind` edges after `count` are remembered no more.
-    pub fn forgotten(&self, behind: u32) -> u32 {
-        behind.saturating_sub(LENGTH as u32)
+    pub fn forgotten(&self, behind: u64) -> u64 {
+        behind.saturating_sub(LENGTH as u64)
     }
 
     /// Brings the line to `level`; `now_ns` is asked only if that is an edge. Returns whether it was one. Where it is none,
@@ -117,6 +147,7 @@ impl<const LENGTH: usize> Track<LENGTH> {
         let mut old = self.newest();
         self.remember(old);
         while old.level() != level {
+            self.note_stretch(old);
             let new = old.next(now_ns());
             match self.newest.compare_exchange(old.0, new.0, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return true,
@@ -227,8 +258,18 @@ mod tests {
         assert_eq!(track.newest().count(), COUNT_MASK as u32);
         assert!(track.set(false, || 7));
         assert_eq!((track.newest().count(), track.newest().level()), (0, false));
-        assert_eq!(edges_between(COUNT_MASK as u32, 0), 1);
+        assert_eq!(track.counted(), (track.newest(), COUNT_MASK + 1));
         assert_eq!(track.edge(COUNT_MASK as u32).map(|mark| mark.level()), Some(true));
+    }
+
+    #[test]
+    fn edges_are_counted_beyond_the_word() {
+        // Stretches of four edges; each count is that of a stretch that is noted, or not yet.
+        let track = Track::<8, 2>::default();
+        for n in 0..100u64 {
+            assert_eq!(track.counted(), (track.newest(), n));
+            assert!(track.set(n % 2 == 0, || n));
+        }
     }
 
     /// Edges alternate, so every successful write of one side lies between two of the other: with several
@@ -248,22 +289,20 @@ mod tests {
                 })
                 .collect();
             let reader = scope.spawn(|| {
-                let (mut seen, mut counted) = (Mark(0), 0usize);
+                let mut seen = 0;
                 loop {
                     let end = done.load(Ordering::Acquire);
-                    let newest = track.newest();
-                    let passed = edges_between(seen.count(), newest.count());
-                    counted += passed as usize;
-                    for back in 0..passed.min(REMEMBERED as u32 - 1) {
+                    let (newest, counted) = track.counted();
+                    for back in 0..(counted - seen).min(REMEMBERED as u64 - 1) as u32 {
                         let count = newest.count().wrapping_sub(back) & COUNT_MASK as u32;
                         // Gone is allowed when the writers lapped the reader; another edge in its place is not.
                         if let Some(mark) = track.edge(count) {
                             assert_eq!((mark.count(), mark.level()), (count, count % 2 == 1));
                         }
                     }
-                    seen = newest;
+                    seen = counted;
                     if end {
-                        return counted;
+                        return counted as usize;
                     }
                 }
             });
