@@ -1,6 +1,7 @@
 //! Simulated lines as their users see them: several handles, threads and processes at one chip.
 
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use ontick_gpio::sim::{self, Wire};
@@ -256,6 +257,22 @@ fn what_is_wrong_is_one_sentence() {
     std::os::unix::fs::symlink("/dev/null", &file).unwrap();
     let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
     assert!(error.contains("cannot be opened"), "{error}");
+}
+
+#[test]
+fn a_chip_of_an_earlier_version_is_made_anew_once_nobody_has_it_open() {
+    let chip = Chip::new("earlier");
+    let in_use = Line::open(&chip.line(1), &Request::output(true)).unwrap();
+    let file = format!("/dev/shm/ontick-sim-{}-{}", rustix::process::geteuid().as_raw(), chip.0);
+    if !std::path::Path::new(&file).exists() {
+        return;
+    }
+    let whole = std::fs::OpenOptions::new().write(true).open(&file).unwrap();
+    whole.write_all_at(&[1], 8).unwrap();
+    let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
+    assert!(error.contains("has layout version 1"), "{error}");
+    drop(in_use);
+    Line::open(&chip.line(1), &Request::input()).unwrap();
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
@@ -75,12 +75,30 @@ fn use_file(path: &Path) -> io::Result<File> {
     let file = open_file(path)?;
     let seen = file.metadata()?;
     if seen.is_file() && seen.uid() == user() {
+        if is_of_an_earlier_version(&file) && rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+        {
+            // Another process may have removed it before this one had the lock.
+            if file.metadata()?.nlink() > 0 {
+                fs::remove_file(path)?;
+            }
+            return Err(io::ErrorKind::NotFound.into());
+        }
         rustix::fs::flock(&file, FlockOperation::LockShared)?;
         if file.metadata()?.nlink() == 0 {
             return Err(io::ErrorKind::NotFound.into());
         }
     }
     Ok(file)
+}
+
+/// Such a chip is left where somebody has it open, and gone otherwise.
+fn is_of_an_earlier_version(file: &File) -> bool {
+    let mut head = [0; 12];
+    if file.read_exact_at(&mut head, 0).is_err() || head[..8] != page::MAGIC.to_ne_bytes() {
+        return false;
+    }
+    let version = u32::from_ne_bytes([head[8], head[9], head[10], head[11]]);
+    (1..page::VERSION).contains(&version)
 }
 
 fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Error> {
