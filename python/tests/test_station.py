@@ -155,7 +155,9 @@ def test_another_thread_runs_while_one_waits_and_closing_ends_the_wait(files: tu
 
 
 CTRL_C = """
-import sys, ontick
+import signal, sys, ontick
+# What a shell starts in the background ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with ontick.network.Listener(sys.argv[1], sys.argv[2], station="b", udp=sys.argv[3]) as listener:
     print("listening", flush=True)
     for message in listener:
