@@ -255,8 +255,8 @@ impl Message {
 /// Messages of a stream: received, lost, late; frames out of order and twice; latencies.
 type Came = (String, u64, u64, u64, u64, u64, Histogram);
 
-/// Frames of another plan, for others, with another tag, and without room.
-type Strays = [u64; 5];
+/// Frames of another plan, for others, with another tag, without room, and for another time.
+type Strays = (u64, u64, u64, u64, u64);
 
 /// Receives the streams of a station.
 #[pyclass(frozen, module = "ontick._ontick")]
@@ -349,7 +349,7 @@ impl Listener {
             });
             let came = came.collect();
             let of = listener.strays();
-            Ok((came, [of.other_plan, of.other_streams, of.retagged, of.overflowed, of.other_time]))
+            Ok((came, (of.other_plan, of.other_streams, of.retagged, of.overflowed, of.other_time)))
         })
     }
 
