@@ -7,7 +7,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use machine::stop::{Kill, Manner, at_each_step};
-use machine::{MACHINES, Machine};
+use machine::{MACHINES, Machine, difference, state};
 use ontick_machine::apply::Outcome;
 use ontick_machine::boot;
 use ontick_machine::journal::PATH;
@@ -37,13 +37,6 @@ fn back(root: &Root, force: bool) -> ontick_machine::Reverted {
     let reverted = revert(root, &mut journal, force);
     journal.close();
     reverted
-}
-
-/// The journal's parents may stay.
-fn state(machine: &Machine) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
-    let mut all = machine.snapshot();
-    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
-    all
 }
 
 #[test]
@@ -90,14 +83,6 @@ fn a_revert_that_is_stopped_can_be_repeated() {
             assert!(before == state(&machine), "{name}, {kill}: {}", difference(&before, &state(&machine)));
         });
     }
-}
-
-fn difference<T: PartialEq + std::fmt::Debug>(
-    a: &std::collections::BTreeMap<std::path::PathBuf, T>,
-    b: &std::collections::BTreeMap<std::path::PathBuf, T>,
-) -> String {
-    let paths: Vec<_> = a.keys().chain(b.keys()).filter(|p| a.get(*p) != b.get(*p)).collect();
-    format!("{paths:?} {:?} {:?}", paths.first().map(|p| a.get(*p)), paths.first().map(|p| b.get(*p)))
 }
 
 struct Both(Arc<Kernel>, Arc<Kill>);

@@ -2,20 +2,10 @@
 
 mod machine;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-use machine::Machine;
 use machine::stop::{Manner, at_each_step};
+use machine::{Machine, state};
 use ontick_machine::{Journal, Profile, TuningPlan, apply, boot, revert};
 use ontick_undo::Undone;
-
-/// The journal's parents may stay.
-fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = machine.snapshot();
-    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
-    all
-}
 
 /// The state of threads of interrupts, as `/proc/PID/stat` shows it.
 fn with_irq_threads(machine: &Machine) {

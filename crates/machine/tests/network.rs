@@ -2,13 +2,12 @@
 
 mod machine;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use machine::Machine;
 use machine::stop::{Kill, Manner, at_each_step};
+use machine::{Machine, state};
 use ontick_machine::apply::{Outcome, apply_appeared};
 use ontick_machine::plan::State;
 use ontick_machine::root::{Act, Hook, Verdict};
@@ -101,12 +100,6 @@ impl Hook for Both {
         self.0.after(act, place);
         self.1.after(act, place);
     }
-}
-
-fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = machine.snapshot();
-    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
-    all
 }
 
 fn driven(machine: &Machine) -> Root {

@@ -3,14 +3,13 @@
 
 mod machine;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use machine::Machine;
 use machine::stop::{Kill, Manner, at_each_step};
+use machine::{Machine, state};
 use ontick_machine::plan::State;
 use ontick_machine::root::{Act, Hook, Verdict};
 use ontick_machine::{
@@ -43,12 +42,6 @@ fn back(root: &Root) -> Reverted {
     let reverted = revert(root, &mut journal, false);
     journal.close();
     reverted
-}
-
-fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = machine.snapshot();
-    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
-    all
 }
 
 /// Stops the change at each of its steps, on a machine that goes its own way as `kernel` says.

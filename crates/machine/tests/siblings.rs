@@ -2,25 +2,11 @@
 
 mod machine;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use machine::Machine;
+use machine::{Machine, difference, state};
 use ontick_machine::root::{Act, Hook, Verdict};
 use ontick_machine::{Journal, Profile, Target, TuningPlan, apply, knobs, revert};
-
-/// The journal's parents may stay.
-fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = machine.snapshot();
-    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
-    all
-}
-
-/// The files that differ.
-fn difference(before: &BTreeMap<PathBuf, Vec<u8>>, now: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<PathBuf> {
-    before.keys().chain(now.keys()).filter(|path| before.get(*path) != now.get(*path)).cloned().collect()
-}
 
 /// An interrupt that may go only to a CPU that is switched off may go to any from then on, whatever becomes of that CPU.
 struct BrokenAffinity;
@@ -60,7 +46,7 @@ fn an_interrupt_of_a_sibling_that_goes_offline_stays_off_the_timed_cpu_and_comes
     let reverted = revert(&root, &mut journal, false);
     assert!(reverted.complete() && reverted.steps[0].path.ends_with("cpu1/online"), "{reverted:?}");
     journal.close();
-    assert_eq!(difference(&before, &state(&machine)), Vec::<PathBuf>::new());
+    assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
 }
 
 #[test]

@@ -67,6 +67,19 @@ impl Machine {
     }
 }
 
+/// Every file and link but the journal's parents, which may stay.
+pub fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = machine.snapshot();
+    all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
+    all
+}
+
+/// The paths that differ, and how the first does.
+pub fn difference<T: PartialEq + std::fmt::Debug>(a: &BTreeMap<PathBuf, T>, b: &BTreeMap<PathBuf, T>) -> String {
+    let paths: Vec<_> = a.keys().chain(b.keys()).filter(|p| a.get(*p) != b.get(*p)).collect();
+    format!("{paths:?} {:?} {:?}", paths.first().map(|p| a.get(*p)), paths.first().map(|p| b.get(*p)))
+}
+
 fn collect(base: &Path, folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
