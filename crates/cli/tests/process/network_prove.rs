@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::{Output, Stdio};
 
+use ontick_network::namespaces::Emulation;
+use ontick_tsn::egress::DataPlane;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -151,14 +153,16 @@ fn in_namespaces_every_frame_comes_or_is_counted() {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("namespaces") && words.contains("one core for 1 switch"), "{said}");
     assert!(words.contains("for a switch with all gates open"), "{said}");
-    // This machine needs more than a core of its own is assumed to; whether there is room for it, the planner finds. One
+    // Where the machine needs more than a core of its own is assumed to, the planner finds whether there is room for it. One
     // that hardly gets a CPU forwards nothing in time to see even that.
+    let per_switch = serde_json::from_value(network["emulation"]["per_switch"].clone()).unwrap();
+    let is_slower = Emulation { per_switch, frames: 0 }.timings(DataPlane::User.defaults()).next().is_some();
     let room = [
         "planned for switches as slow as the emulation makes them",
         "no plan was found that has more room",
         "what the emulation adds is not known",
     ];
-    assert!(room.iter().any(|room| words.contains(room)), "{said}");
+    assert!(!is_slower || room.iter().any(|room| words.contains(room)), "{said}");
     // A record is shown as the run was.
     let again = ontick(&["report", "run.json"]).current_dir(&folder).output().unwrap();
     assert_eq!(stdout(&again), said);
