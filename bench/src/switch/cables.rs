@@ -141,7 +141,7 @@ pub fn model_of(socket: Socket, ports: usize, addresses: usize) -> Switch {
         plane: Plane::User,
         classifier: Classifier::Auto,
         socket,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses,

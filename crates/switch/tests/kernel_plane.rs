@@ -105,7 +105,7 @@ fn switch(classifier: Classifier) -> Switch {
         plane: Plane::Kernel,
         classifier,
         socket: Socket::Packet,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,

@@ -10,11 +10,12 @@ use std::rc::Rc;
 
 use counting::allocations;
 use ontick_rt::rtrb::RingBuffer;
-use ontick_switch::user::core::{Channels, Command, Core, Discarded, PortConfig, Streams};
+use ontick_switch::user::core::{Channels, Command, Core, Discarded, Part, PortConfig, Streams};
 use ontick_switch::user::counters::Counters;
 use ontick_switch::user::gate::Gates;
 use ontick_switch::user::port::{Port, Received, Sent};
 use ontick_switch::user::shaper::Credits;
+use ontick_switch::user::spread::Spread;
 use ontick_switch::user::time::Time;
 use ontick_tsn::model::{Base, Class, Elimination, Entry, Meter, Rule, Stream, StreamGate, StreamGateEntry};
 use ontick_tsn::schedule::Schedule;
@@ -50,6 +51,29 @@ impl Time for Steps {
         self.0 += if self.0 % 1_001 == 0 { 30_000 } else { 300 };
         self.0
     }
+}
+
+#[test]
+fn several_cores_allocate_nothing() {
+    let class = |queue: u8| Class { name: format!("class {queue}"), queue, rules: vec![], limit: 16 };
+    let switch = model::switch(&["a", "b", "c"], Some(1_000_000_000), vec![class(0)]);
+    let (counters, spread) = (Counters::of(&switch), Spread::over(3, &switch));
+    let mut ends = Vec::new();
+    let of_core = |(own, part): (usize, Part)| {
+        let ((commanded, commands), (discarded, freed), (stalls, reported)) =
+            (RingBuffer::new(8), RingBuffer::new(8), RingBuffer::new(8));
+        ends.push((commanded, freed, reported));
+        let port = |port: usize| (spread.core_of(port) == own).then_some(Endless(100 * port as u64));
+        let attach = |n| PortConfig { port: port(n), rate: 1_000_000_000, schedule: None };
+        let channels = Channels { commands, discarded, stalls };
+        Core::of_part(&switch, part, (0..3).map(attach).collect(), Steps(0), &counters, channels, 3)
+    };
+    let mut cores: Vec<_> = Part::of_each(&switch, &spread, 3).into_iter().enumerate().map(of_core).collect();
+    let before = allocations();
+    (0..50_000).for_each(|_| cores.iter_mut().for_each(Core::turn));
+    assert_eq!(allocations() - before, 0);
+    let crossed = |at: usize| counters.ports[at].queues[0].sent.get() > 1_000;
+    assert!((0..3).all(crossed));
 }
 
 #[test]

@@ -25,8 +25,8 @@ pub struct Switch {
     pub classifier: Classifier,
     /// How the user data plane has frames of its ports.
     pub socket: Socket,
-    /// The CPU of the user data plane; absent: one is chosen.
-    pub cpu: Option<u32>,
+    /// The CPUs of the user data plane's cores, one for each, which share out the ports; none: one core, whose CPU is chosen.
+    pub cpus: Vec<u32>,
     /// The clock that gates follow.
     pub clock: Clock,
     /// Addresses not seen for so long are forgotten (IEEE 802.1Q clause 8.8.3), in ns.

@@ -2,6 +2,7 @@
 
 use std::process::{Child, Command, Output, Stdio};
 
+use ontick_rt::cpus;
 use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -24,11 +25,10 @@ impl Switch {
         Some(Self { here, _far: far, folder: tempfile::tempdir().unwrap() })
     }
 
-    /// Its file; `cpu` where one is named.
-    fn file(&self, cpu: Option<u64>) -> String {
-        let cpu = cpu.map_or(String::new(), |cpu| format!("cpu = {cpu}\n"));
+    /// Its file, with a line that names CPUs, or none.
+    fn file(&self, cpu: &str) -> String {
         let text = format!(
-            "[switch]\nname = \"cell\"\nplane = \"user\"\n{cpu}\n[[class]]\nname = \"all\"\nqueue = 0\n\n[[port]]\nname \
+            "[switch]\nname = \"cell\"\nplane = \"user\"\n{cpu}\n\n[[class]]\nname = \"all\"\nqueue = 0\n\n[[port]]\nname \
              = \"port0\"\nrate = \"1Gbit\"\n\n[[port]]\nname = \"port1\"\nrate = \"1Gbit\"\n"
         );
         let path = self.folder.path().join("cell.toml");
@@ -41,8 +41,8 @@ impl Switch {
         ontick(&[&["switch"], words, &["--state", &state]].concat())
     }
 
-    fn start(&self, cpu: Option<u64>) -> Child {
-        let mut command = self.command(&["run", &self.file(cpu)]);
+    fn start(&self) -> Child {
+        let mut command = self.command(&["run", &self.file("")]);
         let child = self.here.within(|| command.stderr(Stdio::piped()).spawn()).unwrap().unwrap();
         wait_until("the switch to work", || self.report().is_object());
         child
@@ -92,9 +92,9 @@ fn two_switches_work_side_by_side_and_end() {
     }
     let _alone = alone_on_this_machine();
     let (Some(first), Some(second)) = (Switch::new(), Switch::new()) else { return };
-    let one = first.start(None);
+    let one = first.start();
     let (report, pid) = (first.report(), one.id());
-    let other = second.start(None);
+    let other = second.start();
     let beside = second.report();
     let is_real_time = |report: &Value| report["policy"] == "fifo:99";
     assert!(!is_real_time(&report) || !is_real_time(&beside) || report["cpu"] != beside["cpu"], "{report}\n{beside}");
@@ -106,7 +106,7 @@ fn two_switches_work_side_by_side_and_end() {
     if is_real_time(&report) {
         let cpu = report["cpu"].as_u64().unwrap();
         let third = Switch::new().unwrap();
-        let refused = third.run(&["run", &third.file(Some(cpu))]);
+        let refused = third.run(&["run", &third.file(&format!("cpu = {cpu}"))]);
         assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
         let wanted = format!("CPU {cpu} is held by ontick switch run");
         assert!(stderr(&refused).contains(&wanted), "{}", stderr(&refused));
@@ -123,5 +123,30 @@ fn two_switches_work_side_by_side_and_end() {
     let said = end(other);
     if !is_real_time(&beside) && is_real_time(&report) {
         assert!(said.contains("runs as an ordinary thread") && said.contains(&format!("(process {pid})")), "{said}");
+    }
+}
+
+/// More than one core is tried in the lab, on four CPUs.
+#[test]
+fn cores_without_a_port_and_those_that_leave_no_cpu_are_refused() {
+    if !has("ip") || !has("tc") {
+        return;
+    }
+    let _alone = alone_on_this_machine();
+    let Some(switch) = Switch::new() else { return };
+    let refused = |cpus: &str, words: &str| {
+        let output = switch.run(&["run", &switch.file(&format!("cpus = \"{cpus}\""))]);
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(words), "{cpus}: {}", stderr(&output));
+        let status = switch.run(&["status"]);
+        let said = String::from_utf8_lossy(&status.stdout).into_owned() + &stderr(&status);
+        assert!(said.contains("No switch is set up here"), "{said}");
+    };
+    refused("0-2", "cpus names 3 CPUs, and there is work for 2 at most: each core needs a port");
+    if cpus::online() == [0, 1] {
+        refused("0-1", "no CPU is left");
+        let file = switch.file("cpus = \"0-1\"");
+        let check = switch.here.within(|| ontick(&["switch", "check", &file]).output()).unwrap().unwrap();
+        let said = String::from_utf8_lossy(&check.stdout).into_owned();
+        assert!(said.contains("the file names every CPU"), "{said}");
     }
 }

@@ -64,7 +64,7 @@ impl<'a> Carried<'a> {
         Ok(match carrier {
             Carrier::User(core) => {
                 let switches: Vec<Switch> = switches.iter().map(|(_, switch)| switch.clone()).collect();
-                Self::User(bed, core, bed.switches.within(|| Service::start_together(&switches, core))??)
+                Self::User(bed, core, bed.switches.within(|| Service::start_together(&switches, &[core]))??)
             }
             Carrier::Kernel => {
                 let start = |(node, switch): &(NodeId, Switch)| KernelPlane::start(switch, bed.namespace(*node));

@@ -161,7 +161,8 @@ fn iptables(machine: &Machine, switch: Option<&Switch>) -> Option<Finding> {
 
 /// The user data plane's CPU.
 fn cpu(machine: &Machine, switch: Option<&Switch>, plane: Option<&Chosen>) -> Option<Finding> {
-    if let Some(cpu) = switch.and_then(|switch| switch.cpu).filter(|cpu| !machine.cpus.contains(cpu)) {
+    let named = switch.map_or(&[][..], |switch| &switch.cpus);
+    if let Some(cpu) = named.iter().find(|cpu| !machine.cpus.contains(cpu)) {
         let online: Vec<String> = machine.cpus.iter().map(u32::to_string).collect();
         let seen = format!("CPU {cpu} is not online");
         return Some(finding("cpu", Severity::Bad, seen, format!("one of {}", online.join(", ")), "the file names it"));
@@ -174,7 +175,15 @@ fn cpu(machine: &Machine, switch: Option<&Switch>, plane: Option<&Chosen>) -> Op
             "gates open late whenever something else runs: a program on the same CPU holds them up for milliseconds";
         return Some(finding("cpu", Severity::Warn, "the machine has one CPU", "two or more", why));
     }
-    Some(fine("cpu", format!("{} CPUs, one of which the user data plane takes", machine.cpus.len())))
+    if machine.cpus.iter().all(|cpu| named.contains(cpu)) {
+        let why = "cores that spin leave no CPU to the rest of the system, so that the switch does not begin";
+        return Some(finding("cpu", Severity::Bad, "the file names every CPU", "one CPU left out", why));
+    }
+    let taken = match named.len() {
+        0 | 1 => "one of which the user data plane takes".into(),
+        several => format!("{several} of which the user data plane takes"),
+    };
+    Some(fine("cpu", format!("{} CPUs, {taken}", machine.cpus.len())))
 }
 
 /// Ports that open their gates by clocks of their own must have the same time.

@@ -132,7 +132,7 @@ pub fn switch(classes: Vec<Class>, gates: Option<Gates>) -> Switch {
         plane: Plane::Kernel,
         classifier: Classifier::Flower,
         socket: ontick_tsn::model::Socket::Packet,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1024,

@@ -7,18 +7,21 @@
 mod attempts;
 mod burst;
 mod command;
+mod crossing;
 mod due;
 mod egress_port;
 mod housekeeping;
+mod part;
 mod streams;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::ewma::Ewma;
 use ontick_rt::rtrb::Producer;
 
-use super::counters::Counters;
+use super::counters::{Counter, Counters};
 use super::entries::{Entries, Ports};
 use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
@@ -28,10 +31,13 @@ use super::rest::LATE_NS;
 use super::table::{Learning, Table};
 use super::time::Time;
 use burst::Share;
+use crossing::Classified;
 use egress_port::EgressPort;
+use part::Others;
 use streams::Outcome;
 
 pub use command::{Channels, Command, Discarded, PortConfig, Stall};
+pub use part::Part;
 pub use streams::Streams;
 
 use crate::loops::{self, Prober};
@@ -75,6 +81,10 @@ pub struct Core<'c, P, T> {
     forwarded: Reserved,
     transparent_clock: bool,
     table: Table,
+    /// What other cores of the switch do.
+    others: Others,
+    /// Turns, for whoever sees that it is alive.
+    alive: Arc<Counter>,
     entries: Entries,
     learning: bool,
     /// Ports for frames without an entry.
@@ -109,24 +119,42 @@ pub struct Core<'c, P, T> {
 }
 
 impl<'c, P: Port, T: Time> Core<'c, P, T> {
-    /// Takes all the memory that it will ever need. Attachments are in the order of the model's ports.
+    /// Has all ports. Takes all the memory that it will ever need. Attachments are in the order of the model's ports.
     pub fn new(
         switch: &Switch,
+        attachments: Vec<PortConfig<P>>,
+        time: T,
+        counters: &'c Counters,
+        channels: Channels<P>,
+        seed: u64,
+    ) -> Self {
+        Self::of_part(switch, Part::whole(switch, seed), attachments, time, counters, channels, seed)
+    }
+
+    /// Has some of the ports; the attachments of others have none.
+    pub fn of_part(
+        switch: &Switch,
+        part: Part,
         attachments: Vec<PortConfig<P>>,
         mut time: T,
         counters: &'c Counters,
         channels: Channels<P>,
         seed: u64,
     ) -> Self {
+        let Part { table, prober, others, alive } = part;
         let limits = limits(switch);
         let waiting: u32 = limits.iter().sum();
+        let own = (0..attachments.len()).filter(|index| !others.have(*index)).count();
         // Every queue can be full at once, while one more frame comes in.
-        let mut pool = Pool::new(waiting * attachments.len() as u32 + 2);
+        let mut pool = Pool::new(waiting * own as u32 + 2);
         let spare = pool.take().expect("there is more than one slot");
         let outlets = attachments.into_iter().enumerate();
-        let outlets = outlets.map(|(index, at)| {
-            let shaping = PortShaping::of(switch, &switch.ports[index]);
-            EgressPort::new(at, &limits, max_sdu(switch, index), shaping)
+        let outlets = outlets.map(|(index, at)| match others.have(index) {
+            true => EgressPort::of_another_core(),
+            false => {
+                let shaping = PortShaping::of(switch, &switch.ports[index]);
+                EgressPort::new(at, &limits, max_sdu(switch, index), shaping)
+            }
         });
         let outlets: Vec<_> = outlets.collect();
         let mut all = Ports::default();
@@ -138,7 +166,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             rules: Rules::new(&switch.classes),
             forwarded: switch.forward_reserved,
             transparent_clock: switch.transparent_clock,
-            table: Table::new(switch.addresses, switch.ageing_ns, seed),
+            table,
+            others,
+            alive,
             entries: Entries::new(&switch.forwarding.entries, seed),
             learning: switch.forwarding.learning,
             flood: switch.forwarding.flood.as_ref().map_or(Ports::ALL, |ports| ports.iter().collect()),
@@ -154,7 +184,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             shares_cpu: false,
             in_burst: Ewma::from(HANDING_OVER_NS),
             came: false,
-            prober: Prober::new(),
+            prober,
             probes_due: Ports::default(),
             doubt_due_ns: 0,
             overflow_due: housekeeping::OVERFLOW,
@@ -175,7 +205,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             turns += 1;
             if turns % SELDOM == 0 {
                 for core in &mut *cores {
-                    core.counters.turns.add(SELDOM);
+                    core.alive.add(SELDOM);
+                    core.counters.turns.add_shared(SELDOM);
                     core.housekeeping();
                 }
             }
@@ -202,10 +233,11 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         }
     }
 
-    /// Takes one frame in from each port that has one; how many.
+    /// Takes one frame in from each port and each other core that has one; how many.
     #[inline]
     fn receive_from_each(&mut self) -> usize {
-        (0..self.outlets.len()).filter(|index| self.receive(*index)).count()
+        let came = (0..self.outlets.len()).filter(|index| self.receive(*index)).count();
+        came + (0..self.others.count()).filter(|core| self.take_over(*core)).count()
     }
 
     /// How long until the core has something to do at a certain time: a gate that moves, with or without frames
@@ -246,9 +278,9 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     #[cold]
     fn stalled(&mut self, stall: Stall) {
         let length_ns = stall.until_ns - stall.from_ns;
-        self.counters.stalls.add(1);
-        self.counters.stalled_ns.add(length_ns);
-        self.counters.longest_stall_ns.raise(length_ns);
+        self.counters.stalls.add_shared(1);
+        self.counters.stalled_ns.add_shared(length_ns);
+        self.counters.longest_stall_ns.raise_shared(length_ns);
         report(&mut self.channels.stalls, self.counters, stall);
     }
 
@@ -257,12 +289,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     pub fn rested(&mut self, asked_ns: u64) -> u64 {
         let (until_ns, now_ns) = (self.seen_ns + asked_ns, self.time.now_ns());
         let late_ns = now_ns.saturating_sub(until_ns);
-        self.counters.rests.add(1);
+        self.counters.rests.add_shared(1);
         if late_ns > LATE_NS {
-            self.counters.rested_ns.add(asked_ns);
+            self.counters.rested_ns.add_shared(asked_ns);
             self.stalled(Stall { from_ns: until_ns, until_ns: now_ns });
         } else {
-            self.counters.rested_ns.add(now_ns.saturating_sub(self.seen_ns));
+            self.counters.rested_ns.add_shared(now_ns.saturating_sub(self.seen_ns));
         }
         self.seen_ns = now_ns;
         now_ns
@@ -305,7 +337,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
                 // One that comes back to its own port was reflected there, which makes no loop of this switch.
                 let last = from.max(usize::from(out_of));
                 return match counters.ports.get(last) {
-                    Some(loops) if usize::from(out_of) != from => loops.looped.add(1),
+                    Some(loops) if usize::from(out_of) != from => loops.looped.add_shared(1),
                     _ => seen.filtered.add(1),
                 };
             }
@@ -324,8 +356,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         if self.learning && floods {
             match self.table.learn(&header.from, from as u16, now_ns) {
                 Learning::Known | Learning::New => {}
-                Learning::Moved => counters.addresses_moved.add(1),
-                Learning::NoPlace => counters.addresses_without_place.add(1),
+                Learning::Moved => counters.addresses_moved.add_shared(1),
+                Learning::NoPlace => counters.addresses_without_place.add_shared(1),
             }
         }
         let (mut octets, mut split) = (octets, None);
@@ -341,7 +373,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
             }
         }
         let queue = usize::from(self.rules.queue(&header));
-        let mut frame = Classified { queue, octets, sdu: header.sdu(octets), event: None, arrival_ns: now_ns };
+        let mut frame = Classified { from, queue, octets, sdu: header.sdu(octets), event: None, arrival_ns: now_ns };
         if self.transparent_clock {
             self.stamp(from, &mut frame);
         }
@@ -410,7 +442,7 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         let (outlet, queue) = (&mut self.outlets[to], frame.queue);
         let counters = &self.counters.ports[to].queues[queue];
         if !outlet.up {
-            return counters.down.add(1);
+            return self.hand_on(to, frame);
         }
         if frame.sdu > outlet.max_sdu[queue] {
             return counters.over_sdu.add(1);
@@ -538,18 +570,8 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
 
 fn report(stalls: &mut Producer<Stall>, counters: &Counters, stall: Stall) {
     if stalls.push(stall).is_err() {
-        counters.stalls_unreported.add(1);
+        counters.stalls_unreported.add_shared(1);
     }
-}
-
-/// A frame and where it is to wait.
-#[derive(Clone, Copy)]
-struct Classified {
-    queue: usize,
-    octets: usize,
-    sdu: u32,
-    event: Option<Event>,
-    arrival_ns: u64,
 }
 
 fn is_group(address: &[u8; 6]) -> bool {

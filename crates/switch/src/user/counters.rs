@@ -1,4 +1,5 @@
-//! What was counted. The core alone writes; whoever likes reads.
+//! What was counted. A core alone writes what belongs to its ports and their streams, and all of a switch what belongs to
+//! the whole; whoever likes reads.
 
 mod stream_list;
 
@@ -20,6 +21,16 @@ impl Counter {
     #[inline]
     pub fn add(&self, n: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    /// Adds where other cores of the switch do, too.
+    pub fn add_shared(&self, n: u64) {
+        self.0.fetch_add(n, Relaxed);
+    }
+
+    /// Keeps the larger where other cores of the switch do, too.
+    pub fn raise_shared(&self, n: u64) {
+        self.0.fetch_max(n, Relaxed);
     }
 
     /// Keeps the larger.
@@ -164,6 +175,9 @@ pub struct PortCounters {
     /// Came in by another path before, or without a number that their stream asks for.
     #[serde(default)]
     pub eliminated: Counter,
+    /// Copies of frames that came in here and found no room on their way to the core of another port.
+    #[serde(default)]
+    pub not_crossed: Counter,
     /// Octets of the frame that its interface refused last, or did not take for too long.
     #[serde(default)]
     pub refused_octets: Counter,
@@ -252,7 +266,7 @@ impl QueueCounters {
 
 impl PortCounters {
     /// Frames that came in, or would have, and were put into no queue, by their cause.
-    pub fn not_forwarded(&self) -> [(&'static str, u64); 9] {
+    pub fn not_forwarded(&self) -> [(&'static str, u64); 10] {
         // As for queues: whoever counts another kind of loss must name it here. Probes are no frames of anybody.
         let Self {
             received: _,
@@ -270,6 +284,7 @@ impl PortCounters {
             no_entry,
             policed,
             eliminated,
+            not_crossed,
         } = self;
         [
             ("found the ring full", overflowed.get()),
@@ -281,6 +296,7 @@ impl PortCounters {
             ("no static entry", no_entry.get()),
             ("policed", policed.get()),
             ("eliminated", eliminated.get()),
+            ("no room between the cores", not_crossed.get()),
         ]
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use ontick_rt::cpus;
 use ontick_rt::thread::{Policy, set_affinity_of, set_policy};
 
-/// How the thread ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How the thread ended, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// Without help.
     ByItself,

@@ -21,7 +21,7 @@ const WHOLE: [(&str, &str, Whole); 7] = [
     ("addresses_without_place", "Addresses that did not fit into the table.", |all| all.addresses_without_place.get()),
     ("addresses_moved", "Addresses that moved from port to port.", |all| all.addresses_moved.get()),
 ];
-const OF_PORT: [(&str, &str, OfPort); 12] = [
+const OF_PORT: [(&str, &str, OfPort); 13] = [
     ("received", "Frames that came in.", |port| port.received.get()),
     ("received_bytes", "Their octets.", |port| port.octets.get()),
     ("overflowed", "Frames that found the ring full.", |port| port.overflowed.get()),
@@ -34,6 +34,9 @@ const OF_PORT: [(&str, &str, OfPort); 12] = [
     ("no_entry", "Frames without the static entry that their port asks for.", |port| port.no_entry.get()),
     ("policed", "Frames that were more, larger or at another time than their stream may.", |port| port.policed.get()),
     ("eliminated", "Frames that came in by another path before, or without a number.", |port| port.eliminated.get()),
+    ("not_crossed", "Copies that found no room on their way to the core of another port.", |port| {
+        port.not_crossed.get()
+    }),
 ];
 const OF_STREAM: [(&str, &str, OfStream); 14] = [
     ("stream_packets", "Frames of a stream that came in.", |stream| stream.frames.get()),

@@ -28,6 +28,7 @@ pub mod running;
 pub mod serve;
 pub mod settings;
 pub mod shaper;
+pub mod spread;
 pub mod station;
 mod sys;
 pub mod table;

@@ -1,7 +1,7 @@
 //! What the user data plane changes about its ports before it takes them over, as steps with a way back.
 
 use super::either::largest_sdu;
-use super::station;
+use super::{spread, station};
 use crate::apply::port::{self, PortError};
 use crate::apply::{Host, Link, Plan, Snapshot, Step, links};
 use crate::features::{self, Features};
@@ -71,6 +71,7 @@ fn unfit(switch: &Switch) -> Vec<String> {
     if switch.bridge != Bridge::Linux {
         reasons.push("Open vSwitch is a bridge of the kernel's data plane (plane = \"kernel\", or no `bridge`)".into());
     }
+    reasons.extend(spread::unfit(switch));
     reasons.extend(spanning_tree(switch).map(str::to_owned));
     reasons.extend(switch.ports.iter().filter_map(|port| too_large(switch, port)));
     if switch.socket == Socket::Xdp && switch.forward_reserved != Reserved::default() {

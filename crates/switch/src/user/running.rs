@@ -1,39 +1,25 @@
-//! The core on a thread of its own, and who looks after it.
+//! The cores of a switch on threads of their own, and who looks after them.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+mod lane;
+mod thread;
 
-use ontick_rt::clock::sleep_for;
-use ontick_rt::cpus::Whereabouts;
-use ontick_rt::cpus::claim::{Claim, ClaimError, Occupancy, claim};
-use ontick_rt::rtrb::{Consumer, Producer, RingBuffer};
-use ontick_rt::thread::{Policy, Setup, current_tid, set_policy};
-use ontick_rt::{cpus, watchdog};
-use ontick_undo::privilege::keep_only;
-use rustix::thread::CapabilitySet;
+use std::sync::Arc;
+
+use ontick_rt::cpus;
+use ontick_rt::cpus::claim::{ClaimError, Occupancy, claim};
+use ontick_rt::watchdog;
 
 use super::address_table::random_seed;
-use super::core::{Channels, Command, Core, Discarded, PortConfig, Stall};
+use super::core::{Command, Part, PortConfig, Stall};
 use super::counters::Counters;
-use super::ending::{Ending, Patience, step_down, wait_for_end};
+use super::ending::Ending;
 use super::placement::CorePlacement;
 use super::port::Port;
-use super::rest::{REST_NS, Rests};
-use super::time::{Distance, SwitchClock};
+use super::spread::Spread;
+use super::time::Distance;
+use lane::{Lane, Work};
 use ontick_tsn::model::Switch;
-
-/// A core that shows no sign of life for so long is not trusted with its CPU any more.
-const SILENT: Duration = Duration::from_secs(2);
-/// All that the core's thread keeps once it is set up: what it allocates at its end is locked, too.
-const CORE_KEEPS: CapabilitySet = CapabilitySet::IPC_LOCK;
-/// Commands, and things given back, that may be on their way: other gates and idle slopes of every port, and some more.
-const COMMANDS: usize = 1024;
-/// Stalls that may wait to be asked for.
-const STALLS: usize = 1 << 16;
+use thread::CoreThread;
 
 /// Why the core was not started.
 #[derive(Debug, thiserror::Error)]
@@ -53,21 +39,12 @@ pub enum StartError {
 /// A data plane at work. Call [`service`](Self::service) several times a second.
 pub struct Running<P> {
     counters: Arc<Counters>,
-    stop: Arc<AtomicBool>,
-    /// Of all switches that this core serves; taken by the first that ends.
-    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
-    tid: i32,
-    commands: Producer<Command<P>>,
-    discarded: Consumer<Discarded<P>>,
-    stalls: Consumer<Stall>,
+    spread: Spread,
+    /// One for each core.
+    lanes: Vec<Lane<P>>,
+    /// Of the cores, for all switches that they serve.
+    threads: Arc<[CoreThread]>,
     distance: Distance,
-    refused: Vec<String>,
-    rests: bool,
-    alive: (u64, Instant),
-    demoted: bool,
-    whereabouts: Option<Whereabouts>,
-    /// The CPU is the core's until the last of its switches is stopped.
-    _cpu: Option<Arc<Claim>>,
 }
 
 /// What whoever looks after the core should know.
@@ -75,11 +52,11 @@ pub struct Running<P> {
 pub enum CoreEvent {
     /// The clock was set forward or back, by so many ns.
     ClockSet(i64),
-    /// The core hung and was given ordinary scheduling.
+    /// A core hung and was given ordinary scheduling.
     Demoted,
-    /// The core has lost its CPU: why, and on which one it is now.
+    /// A core has lost its CPU: why, and on which one it is now.
     Moved(String, u32),
-    /// The core has ended by itself, which it never should.
+    /// A core has ended by itself, which it never should.
     Ended,
 }
 
@@ -88,122 +65,54 @@ pub enum CoreEvent {
 pub struct Stopped {
     /// What was counted.
     pub counters: Arc<Counters>,
-    /// How its core ended.
+    /// How its cores ended.
     pub ending: Ending,
 }
 
-/// What whoever looks after a switch has of it.
-struct Outer<P> {
-    counters: Arc<Counters>,
-    commands: Producer<Command<P>>,
-    discarded: Consumer<Discarded<P>>,
-    stalls: Consumer<Stall>,
-    distance: Distance,
-}
-
-/// And what its core has.
-struct Inner<P> {
-    switch: Switch,
-    attachments: Vec<PortConfig<P>>,
-    channels: Channels<P>,
-    counters: Arc<Counters>,
-    distance: Distance,
-}
-
-fn ends<P>(switch: &Switch, attachments: Vec<PortConfig<P>>) -> (Outer<P>, Inner<P>) {
-    let counters = Arc::new(Counters::of(switch));
-    let (commands, to_obey) = RingBuffer::new(COMMANDS);
-    let (to_free, discarded) = RingBuffer::new(COMMANDS);
-    let (to_tell, stalls) = RingBuffer::new(STALLS);
-    let distance = Distance::of(crate::clock::id(switch.clock));
-    let channels = Channels { commands: to_obey, discarded: to_free, stalls: to_tell };
-    let outer = Outer { counters: counters.clone(), commands, discarded, stalls, distance: distance.clone() };
-    (outer, Inner { switch: switch.clone(), attachments, channels, counters, distance })
-}
-
-impl<P: Port> Inner<P> {
-    fn core(self, counters: &Counters) -> Core<'_, P, SwitchClock> {
-        let clock = SwitchClock::new(self.distance);
-        Core::new(&self.switch, self.attachments, clock, counters, self.channels, random_seed())
-    }
-}
-
-/// How long no gate of any of them moves, in ns.
-fn quiet_ns<P: Port>(cores: &mut [Core<'_, P, SwitchClock>]) -> u64 {
-    let quiet = cores.iter_mut().map(|core| core.quiet_until_ns().saturating_sub(core.seen_ns()));
-    quiet.min().unwrap_or(u64::MAX)
-}
-
 impl<P: Port + Send + 'static> Running<P> {
-    /// Starts the core; ports are in the order of the model.
+    /// Starts one core; ports are in the order of the model.
     pub fn start(switch: &Switch, attachments: Vec<PortConfig<P>>, place: CorePlacement) -> Result<Self, StartError> {
-        let mut one = Self::start_together(vec![(switch, attachments)], place)?;
+        let mut one = Self::start_together(vec![(switch, attachments)], &[place])?;
         Ok(one.swap_remove(0))
     }
 
-    /// Starts one core that does the work of several switches by turns. It ends for all of them when the first is stopped.
+    /// Starts one core at each place. Several switches they serve by turns, and several cores share out the ports of each.
+    /// They end for all switches when the first is stopped.
     pub fn start_together(
         planes: Vec<(&Switch, Vec<PortConfig<P>>)>,
-        place: CorePlacement,
+        places: &[CorePlacement],
     ) -> Result<Vec<Self>, StartError> {
-        let mut held = None;
-        if place.policy.is_real_time() {
-            watchdog::may_occupy(cpus::online().len())?;
-            held = place.cpu.map(|cpu| claim(cpu, Occupancy::Spins)).transpose()?.map(Arc::new);
+        let spinning: Vec<u32> =
+            places.iter().filter(|place| place.policy.is_real_time()).filter_map(|at| at.cpu).collect();
+        if places.iter().any(|place| place.policy.is_real_time()) {
+            watchdog::may_occupy_together(&spinning, &cpus::online())?;
         }
-        let stop = Arc::new(AtomicBool::new(false));
-        let (ready, begun) = channel();
-        let (outer, inner): (Vec<Outer<P>>, Vec<Inner<P>>) =
-            planes.into_iter().map(|(switch, attachments)| ends(switch, attachments)).unzip();
-        let work = {
-            let stop = stop.clone();
-            move || {
-                let setup = Setup::new().policy(place.policy).lock_memory().cpu_latency_us(0).timer_slack_ns(1);
-                let held = place.cpu.into_iter().fold(setup, Setup::cpu).best_effort();
-                let mut rests = Rests::needed(place, held.policy());
-                let refused: Vec<String> = held.refused().iter().map(ToString::to_string).collect();
-                let counters: Vec<Arc<Counters>> = inner.iter().map(|inner| inner.counters.clone()).collect();
-                let mut cores: Vec<_> = inner.into_iter().zip(&counters).map(|(inner, of)| inner.core(of)).collect();
-                // What reads the frames of whoever sends some needs no right over the network. Who cannot give any up has none.
-                let _ = keep_only(CORE_KEEPS);
-                let _ = ready.send((current_tid(), refused, rests.is_some(), held.cpu()));
-                Core::run(&mut cores, &stop, |cores| {
-                    let Some(rests) = &mut rests else { return };
-                    // Of the first one's clock: others may follow another.
-                    let now_ns = cores[0].seen_ns();
-                    if rests.is_due(now_ns, || now_ns.saturating_add(quiet_ns(cores))) {
-                        sleep_for(REST_NS);
-                        rests.ended(cores[0].slept(REST_NS));
-                        cores[1..].iter_mut().for_each(|core| _ = core.slept(REST_NS));
-                    }
-                });
-                // Closing its sockets waits for every CPU to have been in the kernel (RCU): not at a priority, nor on a CPU,
-                // that would hold that up.
-                step_down(0);
-                drop(cores);
-            }
+        let mut work: Vec<Vec<Work<P>>> = places.iter().map(|_| Vec::new()).collect();
+        let mut switches = Vec::new();
+        for (switch, attachments) in planes {
+            let counters = Arc::new(Counters::of(switch));
+            let distance = Distance::of(crate::clock::id(switch.clock));
+            let spread = Spread::over(places.len(), switch);
+            let parts = Part::of_each(switch, &spread, random_seed());
+            let (lanes, works): (Vec<Lane<P>>, Vec<Work<P>>) = parts
+                .into_iter()
+                .zip(share_out(attachments, &spread))
+                .map(|(part, attachments)| lane::ends(switch, part, attachments, &counters, &distance))
+                .unzip();
+            work.iter_mut().zip(works).for_each(|(of_core, work)| of_core.push(work));
+            switches.push((counters, spread, lanes, distance));
+        }
+        let start = |(work, place): (Vec<Work<P>>, &CorePlacement)| {
+            let cpu = place.cpu.filter(|_| place.policy.is_real_time());
+            let held = cpu.map(|cpu| claim(cpu, Occupancy::Spins)).transpose()?;
+            CoreThread::start(work, *place, held)
         };
-        let thread =
-            std::thread::Builder::new().name("ontick-switch".into()).spawn(work).map_err(StartError::Thread)?;
-        let died = |_| StartError::Thread(std::io::Error::other("it ended at once"));
-        let (tid, refused, rests, pinned) = begun.recv().map_err(died)?;
-        let whereabouts = pinned.map(Whereabouts::of_one_pinned_to);
-        let thread = Arc::new(Mutex::new(Some(thread)));
-        let running = outer.into_iter().map(|Outer { counters, commands, discarded, stalls, distance }| Self {
-            counters,
-            stop: stop.clone(),
-            thread: thread.clone(),
-            tid,
-            commands,
-            discarded,
-            stalls,
-            distance,
-            refused: refused.clone(),
-            rests,
-            alive: (0, Instant::now()),
-            demoted: false,
-            whereabouts: whereabouts.clone(),
-            _cpu: held.clone(),
+        // A core without any port would spin for nothing.
+        let busy = work.into_iter().zip(places).filter(|(work, _)| !work.is_empty());
+        let threads: Arc<[CoreThread]> = busy.map(start).collect::<Result<Vec<_>, StartError>>()?.into();
+        let running = switches.into_iter().map(|(counters, spread, mut lanes, distance)| {
+            lanes.iter_mut().zip(threads.iter()).for_each(|(lane, thread)| lane.watch(thread));
+            Self { counters, spread, lanes, threads: threads.clone(), distance }
         });
         Ok(running.collect())
     }
@@ -213,24 +122,34 @@ impl<P: Port + Send + 'static> Running<P> {
         &self.counters
     }
 
-    /// What was asked of the system for the core, and refused.
-    pub fn refused(&self) -> &[String] {
-        &self.refused
+    /// Which core has which port.
+    pub fn spread(&self) -> &Spread {
+        &self.spread
     }
 
-    /// Whether the core sleeps now and then, so that others have its CPU too.
+    /// What was asked of the system for the cores, and refused.
+    pub fn refused(&self) -> Vec<String> {
+        let mut refused: Vec<String> = self.threads.iter().flat_map(|thread| thread.refused.clone()).collect();
+        refused.dedup();
+        refused
+    }
+
+    /// Whether the cores sleep now and then, so that others have their CPUs too.
     pub fn rests(&self) -> bool {
-        self.rests
+        self.threads.iter().any(|thread| thread.rests)
     }
 
-    /// Other CPUs than its own on which the core was found.
-    pub fn strayed_to(&self) -> &[u32] {
-        self.whereabouts.as_ref().map_or(&[], Whereabouts::strayed_to)
+    /// Other CPUs than their own on which the cores were found.
+    pub fn strayed_to(&self) -> Vec<u32> {
+        let mut strayed: Vec<u32> = self.lanes.iter().flat_map(|lane| lane.strayed_to().to_vec()).collect();
+        strayed.sort_unstable();
+        strayed.dedup();
+        strayed
     }
 
-    /// The core's thread, as the kernel numbers it.
+    /// The first core's thread, as the kernel numbers it.
     pub fn tid(&self) -> i32 {
-        self.tid
+        self.threads[0].tid
     }
 
     /// How far the switch's clock is from the monotonic one, in ns.
@@ -240,52 +159,55 @@ impl<P: Port + Send + 'static> Running<P> {
 
     /// Stalls since this was last asked, at most as many as fit.
     pub fn stalls(&mut self) -> impl Iterator<Item = Stall> {
-        std::iter::from_fn(|| self.stalls.pop().ok())
+        self.lanes.iter_mut().flat_map(Lane::stalls)
     }
 
-    /// Tells the core something; it is given back while too much is on its way already.
+    /// Sends something to the core of its port; it is given back while too much is on its way already.
     pub fn send(&mut self, command: Command<P>) -> Result<(), Command<P>> {
-        self.commands.push(command).map_err(|refused| {
-            let ontick_rt::rtrb::PushError::Full(command) = refused;
-            command
-        })
+        let core = self.core_of(&command);
+        self.lanes[core].send(command)
     }
 
-    /// How many commands it can be told now.
-    pub fn room(&self) -> usize {
-        self.commands.slots()
+    /// The core of the port that a command is about, or the first one.
+    pub fn core_of(&self, command: &Command<P>) -> usize {
+        command.port().map_or(0, |port| self.spread.core_of(port))
     }
 
-    /// Whether the core has taken all that it was told.
-    pub fn has_taken_all(&self) -> bool {
-        self.commands.slots() == COMMANDS
+    /// Sends all of these, each for a core, or none of them while too much is on its way already; whether they were sent.
+    pub fn send_all(&mut self, commands: Vec<(usize, Command<P>)>) -> bool {
+        let asked = |of: usize| commands.iter().filter(|(core, _)| *core == of).count();
+        if self.lanes.iter().enumerate().any(|(core, lane)| lane.room() < asked(core)) {
+            return false;
+        }
+        for (core, command) in commands {
+            let _ = self.lanes[core].send(command);
+        }
+        true
     }
 
-    /// Frees what the core gave back, follows the clock, and sees that the core is alive.
+    /// What every core is sent, one for each.
+    pub fn to_each(&self, mut command: impl FnMut() -> Command<P>) -> Vec<(usize, Command<P>)> {
+        (0..self.lanes.len()).map(|core| (core, command())).collect()
+    }
+
+    /// Whether the cores have taken all that they were sent.
+    pub fn have_taken_all(&self) -> bool {
+        self.lanes.iter().all(Lane::has_taken_all)
+    }
+
+    /// Frees what the cores gave back, follows the clock, and sees that the cores are alive.
     pub fn service(&mut self) -> Vec<CoreEvent> {
-        while self.discarded.pop().is_ok() {}
+        self.lanes.iter_mut().for_each(Lane::free);
         let mut noticed: Vec<CoreEvent> = self.distance.follow().map(CoreEvent::ClockSet).into_iter().collect();
-        if self.thread.lock().is_ok_and(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished)) {
+        if self.threads.iter().any(CoreThread::is_over) {
             noticed.push(CoreEvent::Ended);
             return noticed;
         }
-        if let Some(whereabouts) = &mut self.whereabouts {
-            let tid = self.tid;
-            noticed.extend(whereabouts.update(tid).map(|cpu| CoreEvent::Moved(whereabouts.why(), cpu)));
-        }
-        let turns = self.counters.turns.get();
-        if turns != self.alive.0 {
-            self.alive = (turns, Instant::now());
-        } else if !self.demoted && self.alive.1.elapsed() > SILENT {
-            self.demoted = set_policy(self.tid, Policy::Other).is_ok();
-            if self.demoted {
-                noticed.push(CoreEvent::Demoted);
-            }
-        }
+        noticed.extend(self.lanes.iter_mut().flat_map(Lane::look));
         noticed
     }
 
-    /// Ends the core, and closes its ports.
+    /// Ends the cores, and closes their ports.
     pub fn stop(mut self) -> Stopped {
         let ending = self.end();
         Stopped { counters: self.counters.clone(), ending }
@@ -293,11 +215,11 @@ impl<P: Port + Send + 'static> Running<P> {
 }
 
 impl<P> Running<P> {
+    /// Of several switches, the first has ended the cores for all.
     fn end(&mut self) -> Ending {
-        self.stop.store(true, Relaxed);
-        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
-        // Of several switches, the first has ended the core for all.
-        thread.map_or(Ending::ByItself, |thread| wait_for_end(thread, self.tid, Patience::USUAL))
+        self.threads.iter().for_each(CoreThread::ask_to_end);
+        let endings: Vec<Ending> = self.threads.iter().map(CoreThread::end).collect();
+        endings.into_iter().max().unwrap_or(Ending::ByItself)
     }
 }
 
@@ -307,9 +229,23 @@ impl<P> Drop for Running<P> {
     }
 }
 
+/// For each core the attachments of its ports, and of the others what has no port.
+fn share_out<P>(attachments: Vec<PortConfig<P>>, spread: &Spread) -> Vec<Vec<PortConfig<P>>> {
+    let mut shares: Vec<Vec<PortConfig<P>>> = (0..spread.cores()).map(|_| Vec::new()).collect();
+    for (index, at) in attachments.into_iter().enumerate() {
+        let absent = || PortConfig { port: None, rate: at.rate, schedule: None };
+        shares.iter_mut().for_each(|share| share.push(absent()));
+        shares[spread.core_of(index)][index] = at;
+    }
+    shares
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::Sender;
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
+
+    use ontick_rt::thread::Policy;
 
     use super::*;
     use crate::user::port::{Received, Sent};
@@ -347,7 +283,7 @@ mod tests {
         let place = CorePlacement { cpu: Some(first), policy: Policy::Other, never_rest: false };
         let running = Running::start(&switch, vec![attach(closing.clone()), attach(closing)], place).unwrap();
         // Only asked to end: nobody else moves it.
-        running.stop.store(true, Relaxed);
+        running.threads[0].ask_to_end();
         assert!(closed.recv_timeout(Duration::from_secs(60)).unwrap().len() > 1);
         assert_eq!(running.stop().ending, Ending::ByItself);
     }

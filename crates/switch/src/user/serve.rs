@@ -53,7 +53,7 @@ pub enum ServeError {
 /// A data plane at work on the machine's ports.
 pub struct Service {
     switch: Switch,
-    place: CorePlacement,
+    places: Vec<CorePlacement>,
     running: Running<EitherPort>,
     watch: Watch,
     ports: Vec<Watched>,
@@ -72,23 +72,24 @@ pub struct Service {
 impl Service {
     /// Opens the ports in the calling thread's network namespace and begins. Steps of [`super::plan`] come before.
     pub fn start(switch: &Switch, place: CorePlacement) -> Result<Self, ServeError> {
-        let mut one = Self::start_together(std::slice::from_ref(switch), place)?;
+        let mut one = Self::start_together(std::slice::from_ref(switch), &[place])?;
         Ok(one.swap_remove(0))
     }
 
-    /// Several switches whose work one core does by turns; where one of them is stopped, all are.
-    pub fn start_together(switches: &[Switch], place: CorePlacement) -> Result<Vec<Self>, ServeError> {
+    /// Several switches whose work the core does by turns; several cores share out the ports of each. Where one of the
+    /// switches is stopped, all are.
+    pub fn start_together(switches: &[Switch], places: &[CorePlacement]) -> Result<Vec<Self>, ServeError> {
         let mut opened = switches.iter().map(OpenPorts::new).collect::<Result<Vec<_>, _>>()?;
         let begun = switches.iter().zip(&opened).map(|(switch, opened)| switch.with_stream_gates_at(opened.base_ns));
         let begun: Vec<Switch> = begun.collect();
         let attachments = opened.iter_mut().map(|opened| std::mem::take(&mut opened.attachments));
         let planes = begun.iter().zip(attachments).collect();
-        let running = Running::start_together(planes, place)?;
+        let running = Running::start_together(planes, places)?;
         let services = switches.iter().zip(opened).zip(running);
-        Ok(services.map(|((switch, opened), running)| Self::new(switch, place, opened, running)).collect())
+        Ok(services.map(|((switch, opened), running)| Self::new(switch, places, opened, running)).collect())
     }
 
-    fn new(switch: &Switch, place: CorePlacement, opened: OpenPorts, mut running: Running<EitherPort>) -> Self {
+    fn new(switch: &Switch, places: &[CorePlacement], opened: OpenPorts, mut running: Running<EitherPort>) -> Self {
         let OpenPorts { watch, ports, base_ns, .. } = opened;
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.send(Command::Link(index, false));
@@ -96,7 +97,7 @@ impl Service {
         let guard = LoopGuard::new(ports.len(), Duration::ZERO);
         let mut service = Self {
             switch: switch.clone(),
-            place,
+            places: places[..running.spread().cores()].to_vec(),
             running,
             watch,
             ports,
@@ -145,7 +146,7 @@ impl Service {
         self.running.stalls()
     }
 
-    /// The core's thread, as the kernel numbers it.
+    /// The first core's thread, as the kernel numbers it.
     pub fn tid(&self) -> i32 {
         self.running.tid()
     }
@@ -163,7 +164,10 @@ impl Service {
     /// Opens or closes the gates of all ports at once; nothing has them follow their lists again. Gates that are changed
     /// meanwhile are those that they come back to.
     pub fn force(&mut self, forced: Option<GateOverride>) -> Result<(), ChangeError> {
-        self.running.send(Command::Force(forced)).map_err(|_| ChangeError::Busy)?;
+        let commands = self.running.to_each(|| Command::Force(forced));
+        if !self.running.send_all(commands) {
+            return Err(ChangeError::Busy);
+        }
         self.forced = forced;
         Ok(())
     }
@@ -229,7 +233,8 @@ impl Service {
         let name = |at: usize| self.switch.ports[at].name.clone();
         match action {
             Action::Probe => {
-                let _ = self.running.send(Command::Probe);
+                let commands = self.running.to_each(|| Command::Probe);
+                let _ = self.running.send_all(commands);
                 None
             }
             Action::Close(at) => {

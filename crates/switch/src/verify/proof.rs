@@ -465,7 +465,15 @@ impl Proof {
 
 /// Where the user data plane runs: on `cpu`, the CPU that the configuration names, or as [`spinning`] chooses.
 pub fn place(switch: &Switch, cpu: Option<u32>) -> CorePlacement {
-    spinning(cpu.or(switch.cpu))
+    spinning(cpu.or(switch.cpus.first().copied()))
+}
+
+/// Where the cores of a switch run: on the CPUs that the configuration names, or one as [`spinning`] chooses.
+pub fn places(switch: &Switch) -> Vec<CorePlacement> {
+    match switch.cpus.as_slice() {
+        [] | [_] => vec![place(switch, None)],
+        several => several.iter().map(|cpu| spinning(Some(*cpu))).collect(),
+    }
 }
 
 /// Where a core runs that keeps its CPU: on this one, or the one that suits best of those that no other process holds, which

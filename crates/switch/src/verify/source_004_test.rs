@@ -41,7 +41,7 @@ pub fn switch(cycle_ns: u64, guard: Guard) -> Switch {
         plane: Plane::Auto,
         classifier: Classifier::Auto,
         socket: Socket::Packet,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 1_024,

@@ -20,7 +20,7 @@ pub fn switch(ports: &[&str], rate: Option<u64>, classes: Vec<Class>) -> Switch 
         plane: Plane::User,
         classifier: Classifier::Auto,
         socket: Socket::Packet,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 64,

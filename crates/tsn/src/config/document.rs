@@ -197,6 +197,8 @@ struct Head {
     socket: Option<Socket>,
     /// CPU of the user data plane; one is chosen where it is left out.
     cpu: Option<u16>,
+    /// CPUs of the user data plane, whose cores share out the ports: `"1-3"`. In place of `cpu`.
+    cpus: Option<Cpus>,
     /// Clock that the gates follow.
     #[schemars(extend("default" = "tai"))]
     clock: Option<Clock>,
@@ -236,6 +238,12 @@ struct Head {
 #[schemars(extend("pattern" = "^[0-9]+([.][0-9]+)? ?(ns|us|µs|μs|ms|s|min|h|d)$"))]
 #[expect(dead_code, reason = "only its shape is used")]
 pub(crate) struct Time(String);
+
+/// A list of CPUs: `1-3`, `1,3`.
+#[derive(JsonSchema)]
+#[schemars(extend("pattern" = "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"))]
+#[expect(dead_code, reason = "only its shape is used")]
+pub(crate) struct Cpus(String);
 
 /// A rate: `100Mbit`, `1Gbit`, `2.5Gbit`.
 #[derive(JsonSchema)]

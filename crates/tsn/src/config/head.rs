@@ -1,5 +1,6 @@
 //! The `[switch]` table: what holds for the switch as a whole.
 
+use ontick_units::CpuList;
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -13,6 +14,11 @@ use crate::model::{Bridge, BridgePriority, Classifier, Clock, Datapath, Plane, R
 pub(super) const AGEING_NS: u64 = 300_000_000_000;
 /// Addresses that are remembered where that is not said.
 pub(super) const ADDRESSES: usize = 8_192;
+/// The highest number of a CPU.
+const MOST_CPU: u64 = 65_535;
+/// More cores than ports of a machine keep busy.
+const MOST_CORES: usize = 64;
+const CPUS: &str = "a list of 1 to 64 CPUs (1-3 or 1,3)";
 /// More addresses than any one network has, in 32 MiB.
 const MOST_ADDRESSES: u64 = 1 << 20;
 /// The longest ageing time of the standard, in ns (Table 8-6).
@@ -46,7 +52,7 @@ pub(super) struct Head {
     pub(super) bridge: Bridge,
     pub(super) classifier: Classifier,
     pub(super) socket: Socket,
-    pub(super) cpu: Option<u32>,
+    pub(super) cpus: Vec<u32>,
     pub(super) clock: Clock,
     pub(super) ageing_ns: u64,
     pub(super) addresses: usize,
@@ -65,7 +71,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
     let bridge = bridge(&mut table, report);
     let classifier = table.choice("classifier", &CLASSIFIERS, report);
     let socket = table.choice("socket", &SOCKETS, report);
-    let cpu = table.whole("cpu", 0..=65_535, report);
+    let cpus = cpus(&mut table, report);
     let clock = table.choice("clock", &CLOCKS, report);
     let ageing = table.parsed("ageing-time", report, |text| match values::time(text)? {
         ns @ 1_000_000_000..=LONGEST_AGEING_NS => Ok(ns),
@@ -89,7 +95,7 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
         bridge,
         classifier: classifier?.map_or(Classifier::Auto, Spanned::into_inner),
         socket: socket?.map_or(Socket::Packet, Spanned::into_inner),
-        cpu: cpu?.map(|cpu| cpu.into_inner() as u32),
+        cpus: cpus?,
         clock: clock?.map_or(Clock::Tai, Spanned::into_inner),
         ageing_ns: ageing?.map_or(AGEING_NS, Spanned::into_inner),
         addresses: addresses?.map_or(ADDRESSES, |addresses| addresses.into_inner() as usize),
@@ -99,6 +105,24 @@ pub(super) fn head(mut table: Table, report: &mut Report) -> Result<Head, Report
         learning: learning?.unwrap_or(true),
         flood: flood?,
     })
+}
+
+/// `cpu` of one core, or `cpus` of several.
+fn cpus(table: &mut Table, report: &mut Report) -> Result<Vec<u32>, Reported> {
+    let one = table.whole("cpu", 0..=MOST_CPU, report);
+    let several = table.parsed("cpus", report, |text| {
+        let cpus: CpuList = text.parse().map_err(|_| ValueError::is_not(text, CPUS))?;
+        match (cpus.len(), cpus.last()) {
+            (1..=MOST_CORES, Some(last)) if u64::from(last) <= MOST_CPU => Ok(cpus.iter().collect()),
+            _ => Err(ValueError::is_not(text, CPUS)),
+        }
+    });
+    match (one?, several?) {
+        (None, None) => Ok(Vec::new()),
+        (Some(cpu), None) => Ok(vec![cpu.into_inner() as u32]),
+        (None, Some(cpus)) => Ok(cpus.into_inner()),
+        (Some(_), Some(cpus)) => Err(report.error(cpus.span(), "`cpu` and `cpus` say the same: leave one of them out")),
+    }
 }
 
 /// `bridge`, with its `datapath`.

@@ -125,7 +125,7 @@ impl Defaults {
             plane: Plane::Auto,
             classifier: Classifier::Auto,
             socket: Socket::Packet,
-            cpu: None,
+            cpus: Vec::new(),
             clock: Clock::Tai,
             ageing_ns: self.ageing_ns,
             addresses: self.addresses,

@@ -35,7 +35,7 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         bridge: head.bridge,
         classifier: head.classifier,
         socket: head.socket,
-        cpu: head.cpu,
+        cpus: head.cpus,
         clock: head.clock,
         ageing_ns: head.ageing_ns,
         addresses: head.addresses,

@@ -1,5 +1,6 @@
 //! The file of a switch, in one form: keys in the order of the guide, defaults left out.
 
+use ontick_units::CpuList;
 use std::fmt::Write;
 
 use ontick_units::{exact, show_bit_rate};
@@ -96,9 +97,11 @@ fn head(switch: &Switch) -> String {
     }
     text += &word("classifier", name_of(&head::CLASSIFIERS, switch.classifier), "auto");
     text += &word("socket", name_of(&head::SOCKETS, switch.socket), "packet");
-    if let Some(cpu) = switch.cpu {
-        text += &format!("cpu = {cpu}\n");
-    }
+    text += &match switch.cpus.as_slice() {
+        [] => String::new(),
+        [cpu] => format!("cpu = {cpu}\n"),
+        several => format!("cpus = \"{}\"\n", several.iter().copied().collect::<CpuList>()),
+    };
     text += &word("clock", switch.clock.name(), "tai");
     if switch.ageing_ns != head::AGEING_NS {
         text += &format!("ageing-time = \"{}\"\n", exact(switch.ageing_ns));

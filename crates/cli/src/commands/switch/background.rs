@@ -76,7 +76,7 @@ pub fn settle(folder: &SwitchDir) -> Result<(), Failure> {
 
 /// Where the core is at work.
 pub fn place(report: &Report) -> String {
-    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let cpu = report.place();
     format!("in process {} on {cpu}, {}", report.pid, report.policy)
 }
 

@@ -66,21 +66,22 @@ pub fn serve(
     stop: &AtomicBool,
 ) -> Result<Outcome, Failure> {
     let switches: Vec<Switch> = served.iter().map(|served| served.switch.clone()).collect();
-    let Some(switch) = switches.iter().find(|switch| switch.cpu.is_some()).or(switches.first()) else {
+    let Some(switch) = switches.iter().find(|switch| !switch.cpus.is_empty()).or(switches.first()) else {
         return Ok(Outcome::Met);
     };
-    let place = CorePlacement { never_rest: rest.never_rest, ..proof::place(switch, None) };
-    let throttling = if rest.keep_throttling { None } else { unthrottled(place) };
-    let mut services = Service::start_together(&switches, place)?;
+    let places: Vec<CorePlacement> =
+        proof::places(switch).into_iter().map(|place| CorePlacement { never_rest: rest.never_rest, ..place }).collect();
+    let throttling = if rest.keep_throttling { None } else { unthrottled(&places) };
+    let mut services = Service::start_together(&switches, &places)?;
     services.iter_mut().zip(served).for_each(|(service, of)| service.keep_settings(&of.folder));
     let report = services[0].report();
-    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let cpu = report.place();
     let names: Vec<&str> = switches.iter().map(|switch| switch.name.as_str()).collect();
     let who = if names.len() == 1 { "switch" } else { "switches" };
     let work = if names.len() == 1 { "works" } else { "work by turns" };
     file::note(&format!("{who} {} {work} on {cpu}, {} (Ctrl-C ends it)", names.join(", "), report.policy));
     report.refused.iter().for_each(|refused| file::note(refused));
-    if !place.policy.is_real_time() {
+    if !places.iter().all(|place| place.policy.is_real_time()) {
         let held: Vec<String> =
             holders().iter().map(|holder| format!("CPU {} is held by {holder}", holder.cpu)).collect();
         let why = if held.is_empty() { String::new() } else { format!(" ({})", held.join("; ")) };
@@ -120,17 +121,18 @@ fn may_spin(place: CorePlacement) -> bool {
 }
 
 /// Lifts real-time throttling for as long as this lives; what stands in the way is reported, and the core rests then.
-fn unthrottled(place: CorePlacement) -> Option<Tuned> {
-    if !place.policy.is_real_time() {
+fn unthrottled(places: &[CorePlacement]) -> Option<Tuned> {
+    if !places.iter().all(|place| place.policy.is_real_time()) {
         return None;
     }
-    if !may_spin(place) {
-        if place.never_rest {
+    if !places.iter().all(|place| may_spin(*place)) {
+        if places.iter().any(|place| place.never_rest) {
             file::note("--never-rest is ignored: this kernel needs threads of the core's CPU to run");
         }
         return None;
     }
-    match Tuned::apply(place.cpu.map(CpuList::one), &THROTTLING.map(String::from)) {
+    let cpus: CpuList = places.iter().filter_map(|place| place.cpu).collect();
+    match Tuned::apply((!cpus.is_empty()).then_some(cpus), &THROTTLING.map(String::from)) {
         Ok(tuned) => Some(tuned),
         Err(failure) => {
             file::note(&format!("real-time throttling stays as it is: {failure}"));

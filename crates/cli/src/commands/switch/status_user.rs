@@ -64,7 +64,7 @@ impl Shown {
 
 fn core(report: &Report) -> String {
     let counters = &report.counters;
-    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let cpu = report.place();
     let rests = match report.rests {
         true => format!(" · rests 70us each millisecond, {} in all", show(counters.rested_ns.get())),
         false => String::new(),

@@ -79,7 +79,7 @@ fn of_user(folder: &SwitchDir, journal: &Journal, switch: &Switch) -> SwitchNow 
 }
 
 fn at_work(report: &Report) -> String {
-    let cpu = report.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let cpu = report.place();
     let stalls = match report.counters.stalls.get() {
         0 => "never stalled".into(),
         n => format!("stalled {n} times, {} at most", ontick_units::show(report.counters.longest_stall_ns.get())),

@@ -43,6 +43,23 @@ pub enum Command<P> {
     Probe,
 }
 
+impl<P> Command<P> {
+    /// The port that it is about.
+    pub fn port(&self) -> Option<usize> {
+        match self {
+            Command::Gates(port, _)
+            | Command::Sizes(port, _)
+            | Command::IdleSlopes(port, _)
+            | Command::Link(port, _)
+            | Command::Close(port, _)
+            | Command::Rate(port, _)
+            | Command::Replace(port, ..)
+            | Command::Ahead(port, _) => Some(*port),
+            Command::Force(_) | Command::Streams(_) | Command::Probe => None,
+        }
+    }
+}
+
 /// What the core has no use for any more; whoever takes it may free memory.
 pub enum Discarded<P> {
     /// Gate control lists.

@@ -69,6 +69,14 @@ impl<P> EgressPort<P> {
         }
     }
 
+    /// A port that another core has: nothing waits for it here.
+    pub fn of_another_core() -> Self {
+        /// Nothing is reckoned with it.
+        const NO_RATE: u64 = 1_000_000_000;
+        let at = PortConfig { port: None, rate: NO_RATE, schedule: None };
+        Self::new(at, &[1; CLASSES], [0; CLASSES], None)
+    }
+
     /// The queue whose first frame may go, and when its gate closes.
     #[inline]
     pub fn next(&mut self, now_ns: u64, handing_over_ns: u64) -> Option<(usize, u64)> {

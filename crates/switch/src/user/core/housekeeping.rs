@@ -19,7 +19,7 @@ impl<P: Port, T: Time> Core<'_, P, T> {
     #[cold]
     pub fn housekeeping(&mut self) {
         if self.time.was_set() {
-            self.counters.clock_steps.add(1);
+            self.counters.clock_steps.add_shared(1);
             let now_ns = self.time.now_ns();
             self.outlets.iter_mut().for_each(|outlet| {
                 if let Some(credits) = &mut outlet.credits {

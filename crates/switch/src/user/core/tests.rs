@@ -118,7 +118,7 @@ fn switch(ports: usize, limit: u32) -> Switch {
         plane: Plane::User,
         classifier: Classifier::Auto,
         socket: ontick_tsn::model::Socket::Packet,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 64,
@@ -196,6 +196,7 @@ macro_rules! core {
 
 mod bursts;
 mod changed_streams;
+mod cores;
 mod due;
 mod ends;
 mod forwarding;

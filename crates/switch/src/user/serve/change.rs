@@ -22,7 +22,7 @@ const TAKES: Duration = Duration::from_millis(500);
 const TURN: Duration = Duration::from_millis(1);
 
 /// Why a switch that is set up was not changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeError {
     /// Something else differs, too.
@@ -31,6 +31,12 @@ pub enum ChangeError {
          and apply it again"
     )]
     MoreThanCanChange,
+    /// No core sees all frames of a stream.
+    #[error(
+        "stream {0} may come in by ports of several cores, and none of them sees all of its frames: name ports of one core \
+         (ingress), or revert the switch and apply it again, which shares the ports out anew"
+    )]
+    Torn(String),
     /// The core has commands that it has not taken yet.
     #[error("the core does not take commands at the moment; try again")]
     Busy,
@@ -48,21 +54,20 @@ impl Service {
         let mut commands = Vec::new();
         let mut counters = None;
         if switch.streams != self.switch.streams {
-            let (streams, of_each) = self.streams(switch, base_ns);
-            commands.push(Command::Streams(streams));
+            if let Some(torn) = self.running.spread().torn(&switch.streams) {
+                return Err(ChangeError::Torn(torn.name.clone()));
+            }
+            let of_each = self.stream_counters(switch);
+            commands = self.running.to_each(|| Command::Streams(self.streams(switch, base_ns, &of_each)));
             counters = Some(of_each);
         }
-        commands.extend(self.sizes(switch));
-        commands.extend(self.gates(switch, base_ns));
-        commands.extend(self.idle_slopes(switch));
-        if self.running.room() < commands.len() {
+        let of_ports = [self.sizes(switch), self.gates(switch, base_ns), self.idle_slopes(switch)];
+        commands.extend(of_ports.into_iter().flatten().map(|command| (self.running.core_of(&command), command)));
+        if !self.running.send_all(commands) {
             return Err(ChangeError::Busy);
         }
-        for command in commands {
-            self.running.send(command).map_err(|_| ChangeError::Busy)?;
-        }
         let began = Instant::now();
-        while !self.running.has_taken_all() && began.elapsed() < TAKES {
+        while !self.running.have_taken_all() && began.elapsed() < TAKES {
             std::thread::sleep(TURN);
         }
         if let Some(counters) = counters {
@@ -116,15 +121,19 @@ impl Service {
         differ.map(command).collect()
     }
 
-    /// The streams for the core, with their counters: those of a stream that was there before go on.
-    fn streams(&self, switch: &Switch, base_ns: u64) -> (Option<Box<Streams>>, Vec<Arc<StreamCounters>>) {
+    /// Counters of the streams: those of a stream that was there before go on.
+    fn stream_counters(&self, switch: &Switch) -> Vec<Arc<StreamCounters>> {
         let (before, all) = (&self.switch.streams, self.running.counters().streams.all());
         let counters = |name: &str| {
             let old = before.iter().zip(&all).find(|(old, _)| old.name == name);
             old.map_or_else(Arc::default, |(_, counters)| counters.clone())
         };
-        let counters: Vec<_> = switch.streams.iter().map(|stream| counters(&stream.name)).collect();
+        switch.streams.iter().map(|stream| counters(&stream.name)).collect()
+    }
+
+    /// The streams for a core.
+    fn streams(&self, switch: &Switch, base_ns: u64, counters: &[Arc<StreamCounters>]) -> Option<Box<Streams>> {
         let begun = switch.with_stream_gates_at(base_ns).streams;
-        (Streams::after(before, &switch.streams, &begun, &counters, random_seed()), counters)
+        Streams::after(&self.switch.streams, &switch.streams, &begun, counters, random_seed())
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ontick_rt::clock::ClockId;
 use ontick_tsn::config;
 use ontick_tsn::model::{GateOverride, Port};
+use ontick_units::CpuList;
 use serde::{Deserialize, Serialize};
 
 use super::Service;
@@ -28,8 +29,11 @@ pub struct Report {
     /// What its gates are in place of their lists, as the network's time is lost.
     #[serde(default)]
     pub forced: Option<GateOverride>,
-    /// Where the core runs.
+    /// Where the core runs, or the first of several.
     pub cpu: Option<u32>,
+    /// Where several cores run, in the order of their numbers.
+    #[serde(default)]
+    pub cpus: Vec<u32>,
     /// Other CPUs on which it was found: its own was unplugged or taken from it.
     #[serde(default)]
     pub strayed_to: Vec<u32>,
@@ -66,6 +70,20 @@ pub struct PortReport {
     /// Times that its settings were put back, which another program had changed.
     #[serde(default)]
     pub put_back: u64,
+    /// The number of its core.
+    #[serde(default)]
+    pub core: usize,
+}
+
+impl Report {
+    /// Where the cores run, in words.
+    pub fn place(&self) -> String {
+        match (self.cpus.as_slice(), self.cpu) {
+            ([_, _, ..], _) => format!("CPUs {}", self.cpus.iter().copied().collect::<CpuList>()),
+            (_, Some(cpu)) => format!("CPU {cpu}"),
+            (_, None) => "any CPU".into(),
+        }
+    }
 }
 
 impl Service {
@@ -79,6 +97,7 @@ impl Service {
             base_ns: Some(watched.base_ns),
             ahead_ns: watched.ahead_ns,
             put_back: watched.put_back,
+            core: self.running.spread().core_of(at),
         };
         Report {
             pid: std::process::id(),
@@ -87,15 +106,15 @@ impl Service {
             configuration: config::write(&self.switch),
             base_ns: self.base_ns,
             forced: self.forced,
-            cpu: self.place.cpu,
-            strayed_to: self.running.strayed_to().to_vec(),
-            policy: self.place.policy.to_string(),
+            cpu: self.places[0].cpu,
+            cpus: self.places.iter().filter_map(|place| place.cpu).collect(),
+            strayed_to: self.running.strayed_to(),
+            policy: self.places[0].policy.to_string(),
             refused: self
                 .running
                 .refused()
-                .iter()
-                .chain(self.ports.iter().filter_map(|port| port.joined.as_ref()))
-                .cloned()
+                .into_iter()
+                .chain(self.ports.iter().filter_map(|port| port.joined.clone()))
                 .collect(),
             rests: self.running.rests(),
             ports: self.switch.ports.iter().zip(&self.ports).enumerate().map(port).collect(),

@@ -21,7 +21,7 @@ fn switch(rules: Vec<Vec<Rule>>) -> Switch {
         plane: Plane::User,
         classifier: Classifier::Auto,
         socket: Socket::Packet,
-        cpu: None,
+        cpus: Vec::new(),
         clock: ontick_tsn::model::Clock::Tai,
         ageing_ns: 300_000_000_000,
         addresses: 100,
