@@ -93,6 +93,11 @@ macro_rules! number {
             }
 
             #[track_caller]
+            pub fn fetch_min(&self, value: $value, ordering: Ordering) -> $value {
+                self.0.access(ordering, |word| word.fetch_min(value, ordering))
+            }
+
+            #[track_caller]
             pub fn fetch_sub(&self, value: $value, ordering: Ordering) -> $value {
                 self.0.access(ordering, |word| word.fetch_sub(value, ordering))
             }

@@ -1,5 +1,6 @@
 //! What must hold.
 
+mod addresses;
 mod calls;
 pub mod kernel;
 mod lines;
@@ -17,7 +18,7 @@ const fn interrupted(most: usize, model: Model) -> Model {
     Model { interrupted: Some(most), ..model }
 }
 
-pub static ALL: [Model; 25] = [
+pub static ALL: [Model; 26] = [
     interrupted(2, model("recorder-squares", recorder::squares, "a sum of 128 bits is read whole, and never falls")),
     model("recorder-extremes", recorder::extremes, "a sample that is counted is in the sums and the extremes"),
     interrupted(
@@ -72,6 +73,10 @@ pub static ALL: [Model; 25] = [
             kernel::xdp_sent,
             "the kernel reads each descriptor of a frame to send whole, once and in order",
         ),
+    ),
+    interrupted(
+        2,
+        model("addresses", addresses::learned, "no core reads the port of another address, whatever others learn"),
     ),
     model("packet-ring", kernel::packet_ring, "each frame is read whole, once and in order"),
     interrupted(
