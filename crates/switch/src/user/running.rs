@@ -2,6 +2,7 @@
 
 mod lane;
 mod thread;
+mod work;
 
 use std::sync::Arc;
 
@@ -17,9 +18,10 @@ use super::placement::CorePlacement;
 use super::port::Port;
 use super::spread::Spread;
 use super::time::Distance;
-use lane::{Lane, Work};
+use lane::Lane;
 use ontick_tsn::model::Switch;
 use thread::CoreThread;
+use work::Work;
 
 /// Why the core was not started.
 #[derive(Debug, thiserror::Error)]

@@ -10,11 +10,10 @@ use ontick_tsn::model::Switch;
 
 use super::CoreEvent;
 use super::thread::CoreThread;
-use crate::user::address_table::random_seed;
-use crate::user::core::{Channels, Command, Core, Discarded, Part, PortConfig, Stall};
+use super::work::Work;
+use crate::user::core::{Channels, Command, Discarded, Part, PortConfig, Stall};
 use crate::user::counters::{Counter, Counters};
-use crate::user::port::Port;
-use crate::user::time::{Distance, SwitchClock};
+use crate::user::time::Distance;
 
 /// A core that shows no sign of life for so long is not trusted with its CPU any more.
 const SILENT: Duration = Duration::from_secs(2);
@@ -37,17 +36,7 @@ pub struct Lane<P> {
     whereabouts: Option<Whereabouts>,
 }
 
-/// And what the core has.
-pub struct Work<P> {
-    switch: Switch,
-    part: Part,
-    attachments: Vec<PortConfig<P>>,
-    channels: Channels<P>,
-    pub counters: Arc<Counters>,
-    distance: Distance,
-}
-
-/// Both.
+/// That, and what the core has.
 pub fn ends<P>(
     switch: &Switch,
     part: Part,
@@ -63,14 +52,6 @@ pub fn ends<P>(
     let lane = Lane { commands, discarded, stalls, turns, alive, demoted: false, tid: 0, whereabouts: None };
     let (counters, distance) = (counters.clone(), distance.clone());
     (lane, Work { switch: switch.clone(), part, attachments, channels, counters, distance })
-}
-
-impl<P: Port> Work<P> {
-    /// The core, with all the memory that it will ever need.
-    pub fn core(self, counters: &Counters) -> Core<'_, P, SwitchClock> {
-        let clock = SwitchClock::new(self.distance);
-        Core::of_part(&self.switch, self.part, self.attachments, clock, counters, self.channels, random_seed())
-    }
 }
 
 impl<P> Lane<P> {

@@ -14,7 +14,7 @@ use ontick_undo::privilege::keep_only;
 use rustix::thread::CapabilitySet;
 
 use super::StartError;
-use super::lane::Work;
+use super::work::Work;
 use crate::user::core::Core;
 use crate::user::counters::Counters;
 use crate::user::ending::{Ending, Patience, step_down, wait_for_end};
