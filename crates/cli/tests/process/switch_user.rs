@@ -296,6 +296,33 @@ fn in_the_foreground_it_tells_what_happens_and_counts() {
 }
 
 #[test]
+fn a_port_belongs_to_one_switch() {
+    let Some(bench) = bench() else { return };
+    let plain = "[[class]]\nname = \"all\"\nqueue = 0\n[[port]]\nname = \"port0\"\n[[port]]\nname = \"port1\"\n";
+    let other = bench.folder.path().join("other.toml").display().to_string();
+    std::fs::write(&other, format!("[switch]\nname = \"other\"\n{plain}")).unwrap();
+    let before = bench.settings();
+    let both = bench.switch(&["run", "--plane", "user", &bench.file(), &other]);
+    assert_eq!(both.status.code(), Some(2));
+    let said = stderr(&both);
+    assert!(said.contains("switches cell and other both have port port0"), "{said}");
+    assert_eq!(bench.settings(), before);
+
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    let meanwhile = bench.settings();
+    for (command, plane) in [("apply", "user"), ("run", "user"), ("apply", "kernel"), ("run", "kernel")] {
+        let refused = bench.switch(&[command, &other, "--plane", plane]);
+        let said = stderr(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{command} {plane}: {said}");
+        assert!(said.contains("port port0 belongs to switch cell: sudo ontick switch revert cell"), "{plane}: {said}");
+        assert_eq!(bench.settings(), meanwhile, "{command} {plane}");
+    }
+    assert!(bench.switch(&["revert", "cell"]).status.success());
+    assert_eq!(bench.settings(), before);
+}
+
+#[test]
 fn what_it_cannot_do_is_said_before_anything_is_changed() {
     let Some(bench) = bench() else { return };
     let before = bench.settings();

@@ -1,5 +1,6 @@
 //! Carries a plan out, or back.
 
+use ontick_tsn::config;
 use ontick_undo::Undone;
 use serde::Serialize;
 
@@ -15,6 +16,14 @@ pub enum ApplyError {
     /// It is set up already, or parts of it are.
     #[error("switch {0} is set up already")]
     Exists(String),
+    /// Another switch has one of its ports. Nothing was begun.
+    #[error("port {port} belongs to switch {switch}: sudo ontick switch revert {switch}")]
+    PortTaken {
+        /// The port.
+        port: String,
+        /// The switch that has it.
+        switch: String,
+    },
     /// Nothing was begun.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -63,6 +72,7 @@ pub fn apply(
     if Journal::read(folder)?.is_some() {
         return Err(ApplyError::Exists(folder.name().into()));
     }
+    refuse_taken(folder, configuration)?;
     let mut journal = Journal::begin(folder)?;
     let done = folder.keep_configuration(configuration, plan).map_err(ApplyError::from).and_then(|()| {
         plan.steps.iter().try_for_each(|step| carry_out(host, &mut journal, step))?;
@@ -80,6 +90,26 @@ pub fn apply(
             Err(ApplyError::Stuck { why, name: folder.name().into(), open: reverted.open() })
         }
     }
+}
+
+/// Two switches at one port would each put back what it found there, and the one that goes last what the other had set. At
+/// the port itself a dedicated core leaves nothing that would show whose it is.
+fn refuse_taken(folder: &SwitchDir, configuration: &str) -> Result<(), ApplyError> {
+    let ports = ports_of(configuration);
+    for other in folder.others() {
+        // One of an earlier boot, or of another network namespace, has none of these ports.
+        let Ok(Some(_)) = Journal::read(&other) else { continue };
+        let theirs = other.configuration().map(|text| ports_of(&text)).unwrap_or_default();
+        if let Some(port) = ports.iter().find(|port| theirs.contains(port)) {
+            return Err(ApplyError::PortTaken { port: port.clone(), switch: other.name().into() });
+        }
+    }
+    Ok(())
+}
+
+fn ports_of(configuration: &str) -> Vec<String> {
+    let parsed = config::read(configuration);
+    parsed.map(|parsed| parsed.switch.ports.into_iter().map(|port| port.name).collect()).unwrap_or_default()
 }
 
 /// Carries one step out, and compares.

@@ -113,6 +113,12 @@ impl SwitchDir {
         names
     }
 
+    /// Those of all other switches in the same place.
+    pub(super) fn others(&self) -> Vec<Self> {
+        let names = Self::all(Some(&self.home)).into_iter().filter(|name| *name != self.name);
+        names.map(|name| Self { home: self.home.clone(), name }).collect()
+    }
+
     /// The switch's name.
     pub fn name(&self) -> &str {
         &self.name

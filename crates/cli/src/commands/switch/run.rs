@@ -7,7 +7,7 @@ use clap::Args;
 use ontick_switch::apply::{Journal, Live, Lock, SwitchDir, apply, revert};
 use ontick_switch::kernel::{self, Options, ReconcileEnd};
 use ontick_tsn::config;
-use ontick_tsn::model::{Plane, Switch};
+use ontick_tsn::model::{Plane, Port, Switch};
 use ontick_undo::guardian::Guardian;
 use ontick_undo::system_calls::Needed;
 
@@ -113,6 +113,15 @@ impl Run {
             if let Some(twin) = wanted[..place].iter().position(|other| other.name == switch.name) {
                 let [one, two] = [&self.files[twin], &self.files[place]].map(|file| file.display());
                 return Err(Failure::new(format!("{one} and {two} both describe switch {}", switch.name)));
+            }
+            let has = |port: &Port| switch.ports.iter().any(|own| own.name == port.name);
+            let common =
+                wanted[..place].iter().find_map(|other| Some((other, other.ports.iter().find(|port| has(port))?)));
+            if let Some((other, port)) = common {
+                return Err(Failure::new(format!(
+                    "switches {} and {} both have port {}, and a port belongs to one switch",
+                    other.name, switch.name, port.name
+                )));
             }
         }
         if self.metrics.is_some() {
