@@ -296,6 +296,30 @@ fn in_the_foreground_it_tells_what_happens_and_counts() {
 }
 
 #[test]
+fn metrics_that_cannot_be_written_end_nothing() {
+    let Some(bench) = bench() else { return };
+    let folder = bench.folder.path().join("metrics");
+    let metrics = folder.join("cell.prom");
+    std::fs::create_dir(&folder).unwrap();
+    let words = ["run", &bench.file(), "--metrics", &metrics.display().to_string()];
+    let start = || bench.command(&words).stderr(Stdio::piped()).spawn();
+    let mut child = bench.here.within(start).unwrap().unwrap();
+    wait_until("metrics", || metrics.exists());
+    std::fs::remove_dir_all(&folder).unwrap();
+    // It goes on, and tries again each second.
+    let at_ns = || bench.status()["report"]["at_ns"].as_u64().unwrap();
+    let removed_ns = at_ns();
+    wait_until("three more reports", || at_ns() > removed_ns + 2_500_000_000);
+    std::fs::create_dir(&folder).unwrap();
+    wait_until("metrics again", || metrics.exists());
+    send(child.id(), Signal::TERM);
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    assert_eq!(said.matches("metrics cannot be written").count(), 1, "{said}");
+}
+
+#[test]
 fn a_port_belongs_to_one_switch() {
     let Some(bench) = bench() else { return };
     let plain = "[[class]]\nname = \"all\"\nqueue = 0\n[[port]]\nname = \"port0\"\n[[port]]\nname = \"port1\"\n";

@@ -160,12 +160,14 @@ struct Keeper<'a> {
     in_force: (String, Switch),
     reported: Option<String>,
     counted: Option<Instant>,
+    /// What could not be written last, and why.
+    unwritten: Option<String>,
 }
 
 impl<'a> Keeper<'a> {
     fn new(served: &'a Served, service: &'a mut Service) -> Self {
         let in_force = (config::write(&served.switch), served.switch.clone());
-        Self { served, service, in_force, reported: None, counted: None }
+        Self { served, service, in_force, reported: None, counted: None, unwritten: None }
     }
 
     /// Looks after everything for so long; whether the switch is still applied.
@@ -193,9 +195,18 @@ impl<'a> Keeper<'a> {
         follow_time(folder, self.service, &self.in_force.1);
         if self.counted.is_none_or(|at| at.elapsed() >= COUNT) {
             self.counted = Some(Instant::now());
-            count(folder, self.service, &self.in_force.1, metrics)?;
+            self.count(metrics);
         }
         Ok(true)
+    }
+
+    /// What cannot be written is said once, and tried again: frames are forwarded without it.
+    fn count(&mut self, metrics: Option<&Path>) {
+        let unwritten = count(&self.served.folder, self.service, &self.in_force.1, metrics).err();
+        if let Some(why) = unwritten.as_ref().filter(|why| self.unwritten.as_ref() != Some(why)) {
+            file::note(why);
+        }
+        self.unwritten = unwritten;
     }
 }
 
@@ -240,11 +251,11 @@ fn follow_time(folder: &SwitchDir, service: &mut Service, switch: &Switch) {
     });
 }
 
-fn count(folder: &SwitchDir, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), Failure> {
+fn count(folder: &SwitchDir, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), String> {
     let report = service.report();
-    folder.keep_report(&serde_json::to_string(&report)?)?;
-    if let Some(path) = path {
-        store::write_whole(path, metrics::text(switch, &report).as_bytes())?;
-    }
-    Ok(())
+    let text = serde_json::to_string(&report).map_err(|error| error.to_string());
+    let kept = text.and_then(|text| folder.keep_report(&text).map_err(|error| error.to_string()));
+    let kept = kept.map_err(|why| format!("what `ontick switch status` shows cannot be written: {why}"));
+    let write = |path| store::write_whole(path, metrics::text(switch, &report).as_bytes());
+    path.map_or(Ok(()), write).map_err(|error| format!("metrics cannot be written: {error}")).and(kept)
 }
