@@ -99,6 +99,7 @@ mod service_unit;
 mod settings;
 mod several_waits;
 mod state_dir;
+mod switch_already;
 mod switch_calibration;
 mod switch_config;
 mod switch_cores;

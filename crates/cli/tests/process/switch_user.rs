@@ -188,7 +188,7 @@ fn throttling() -> String {
 }
 
 /// Kills a switch and all that would put anything back.
-fn kill_with_guardians(bench: &Bench) {
+pub(super) fn kill_with_guardians(bench: &Bench) {
     let main = bench.pid();
     let guardians = descendants(main);
     assert!(!guardians.is_empty());

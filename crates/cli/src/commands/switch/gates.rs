@@ -1,7 +1,7 @@
 //! Other gates, frame sizes, idle slopes and streams for a switch that is set up.
 
-use ontick_switch::apply::{Act, Host, Journal, Live, Refused, SwitchDir};
-use ontick_switch::kernel;
+use ontick_switch::apply::{Act, Host, Journal, Live, Plan, Refused, SwitchDir, differences};
+use ontick_switch::kernel::{self, time_loss};
 use ontick_switch::user::plan::too_large;
 use ontick_switch::user::station::served;
 use ontick_tsn::config;
@@ -41,7 +41,7 @@ pub fn apply(
         )));
     };
     if regated.is_empty() {
-        return Ok(format!("Switch {name} is already as the file says."));
+        return as_planned(folder, &before, &plan).map(|()| format!("Switch {name} is already as the file says."));
     }
     if let (Some(streams), Some(mut journal)) = (&regated.streams, Journal::read(folder)?) {
         streams.intend(&mut journal)?;
@@ -56,6 +56,18 @@ pub fn apply(
     }
     let ports = regated.gates_on;
     Ok(done(&before, switch, &format!("are changed on {ports} port{}", if ports == 1 { "" } else { "s" })))
+}
+
+/// A switch is as its file says only where the kernel has it so: somebody may have changed it, or been killed over it.
+fn as_planned(folder: &SwitchDir, switch: &Switch, plan: &Plan) -> Result<(), Failure> {
+    let plan = time_loss::in_force(folder, switch).map_or_else(|| plan.clone(), |to| time_loss::forced(plan, to));
+    let expects = plan.steps.iter().flat_map(|step| &step.expects);
+    let Some(difference) = differences(&Live, expects).into_iter().next() else { return Ok(()) };
+    let name = &switch.name;
+    Err(Failure::new(format!(
+        "switch {name} is set up as the file says, but {difference}: sudo ontick switch run with the file puts that right, \
+         as does sudo ontick switch revert {name}, then apply"
+    )))
 }
 
 /// What was changed; `gates` says what became of those.
@@ -82,6 +94,12 @@ fn in_kernel(regated: &kernel::Regated) -> Result<(), Refused> {
 /// For a data plane that runs.
 fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String, Failure> {
     let name = &before.name;
+    if !folder.is_watched() {
+        return Err(Failure::new(format!(
+            "switch {name} was set up, but the process that did its work is gone: sudo ontick switch revert {name}, \
+             then apply"
+        )));
+    }
     if target_flags::is_wanted(before, after) {
         return Ok(format!("Switch {name} is already as the file says."));
     }
@@ -94,12 +112,6 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     }
     if let Some(why) = after.ports.iter().find_map(|port| too_large(&after, port)) {
         return Err(Failure::new(why));
-    }
-    if !folder.is_watched() {
-        return Err(Failure::new(format!(
-            "switch {name} was set up, but the process that did its work is gone: sudo ontick switch revert {name}, \
-                 then apply"
-        )));
     }
     let text = config::write(&after);
     folder.keep_configuration(&text, &folder.plan()?)?;

@@ -10,7 +10,7 @@ use ontick_tsn::netconf::{RpcError, Tag};
 use ontick_undo::guardian::{Word, wait};
 use rustix::process::WaitOptions;
 
-use super::super::target_flags::{StateFlag, lock};
+use super::super::target_flags::{StateFlag, lock, standing};
 use super::super::{gates, guardian};
 use super::change::Change;
 use super::datastores::failed;
@@ -149,7 +149,11 @@ fn restore(folder: &SwitchDir, number: u64) -> Result<bool, Failure> {
     let _lock = lock(folder)?;
     // It may have been confirmed while the lock was waited for, and the switch removed.
     let (Some(gates), Some(journal)) = (guarded(folder, number), Journal::read(folder)?) else { return Ok(false) };
-    gates::apply(folder, &journal, &config::read(&gates.before)?.switch, None)?;
+    let before = config::read(&gates.before)?.switch;
+    // Whoever was to change them may have been killed before that.
+    if standing(folder)? != before {
+        gates::apply(folder, &journal, &before, None)?;
+    }
     folder.settle_unconfirmed();
     Ok(true)
 }
