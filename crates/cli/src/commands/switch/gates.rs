@@ -47,7 +47,7 @@ pub fn apply(
         streams.intend(&mut journal)?;
     }
     // Before the gates: whoever keeps the switch then sets the new ones.
-    folder.keep_configuration(&config::write(switch), &regated.plan)?;
+    folder.keep_configuration(&standing_as(&before, switch), &regated.plan)?;
     if let Err(refused) = in_kernel(&regated) {
         let back = all(&regated.back).and_then(|()| all(&regated.again()));
         folder.keep_configuration(&config::write(&before), &plan)?;
@@ -56,6 +56,11 @@ pub fn apply(
     }
     let ports = regated.gates_on;
     Ok(done(&before, switch, &format!("are changed on {ports} port{}", if ports == 1 { "" } else { "s" })))
+}
+
+/// What is kept of a changed switch. Its data plane was decided when it was set up, whatever its file leaves open.
+fn standing_as(before: &Switch, after: &Switch) -> String {
+    config::write(&Switch { plane: before.plane, ..after.clone() })
 }
 
 /// A switch is as its file says only where the kernel has it so: somebody may have changed it, or been killed over it.
@@ -126,4 +131,18 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
 
 fn all(acts: &[Act]) -> Result<(), Refused> {
     acts.iter().try_for_each(|act| Live.act(act))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_switch_keeps_the_data_plane_that_it_was_set_up_with() {
+        let text = "[switch]\nname = \"cell\"\n[[class]]\nname = \"all\"\nqueue = 0\n[[port]]\nname = \"a\"\n[[port]]\nname = \"b\"\n";
+        let after = config::read(text).unwrap().switch;
+        assert_eq!(after.plane, Plane::Auto);
+        let before = Switch { plane: Plane::Kernel, ..after.clone() };
+        assert_eq!(config::read(&standing_as(&before, &after)).unwrap().switch.plane, Plane::Kernel);
+    }
 }
