@@ -320,6 +320,29 @@ fn metrics_that_cannot_be_written_end_nothing() {
 }
 
 #[test]
+fn a_port_with_another_name_is_put_back_when_it_has_its_own() {
+    let Some(bench) = bench() else { return };
+    let before = bench.settings();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    let rename = |from: &str, to: &str| {
+        bench.here.ip(&["link", "set", "dev", from, "down"]).unwrap();
+        bench.here.ip(&["link", "set", "dev", from, "name", to]).unwrap();
+        bench.here.ip(&["link", "set", "dev", to, "up"]).unwrap();
+    };
+    rename("port0", "wan0");
+    let reverted = bench.switch(&["revert"]);
+    assert_eq!(reverted.status.code(), Some(1), "{}", stdout(&reverted));
+    let said = stdout(&reverted);
+    assert!(said.contains("it is called wan0 now: ip link set dev wan0 name port0, then revert again"), "{said}");
+    assert!(said.contains("try again: sudo ontick switch revert cell"), "{said}");
+    rename("wan0", "port0");
+    let reverted = bench.switch(&["revert"]);
+    assert!(stdout(&reverted).contains("everything else is as before"), "{}{}", stdout(&reverted), stderr(&reverted));
+    wait_until("the settings to be as before", || bench.settings() == before);
+}
+
+#[test]
 fn a_port_belongs_to_one_switch() {
     let Some(bench) = bench() else { return };
     let plain = "[[class]]\nname = \"all\"\nqueue = 0\n[[port]]\nname = \"port0\"\n[[port]]\nname = \"port1\"\n";

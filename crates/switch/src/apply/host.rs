@@ -203,6 +203,9 @@ pub struct Link {
     /// Its name.
     #[serde(rename = "ifname")]
     pub name: String,
+    /// Its MAC address, where it has one.
+    #[serde(default)]
+    pub address: Option<String>,
     /// `UP`, `LOWER_UP`, `NO-CARRIER`, …
     pub flags: Vec<String>,
     /// Its bridge, bond or the like.

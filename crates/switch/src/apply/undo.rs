@@ -19,11 +19,31 @@ pub struct Iface {
     pub name: String,
     /// Its number.
     pub index: u32,
+    /// Its MAC address, by which it is known under another name; none of an interface that was made here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+impl Iface {
+    /// One that is made here, with a number of our own choice.
+    pub(crate) fn made(name: &str, index: u32) -> Self {
+        Self { name: name.into(), index, address: None }
+    }
+
+    fn is(&self, link: &Link) -> bool {
+        link.name == self.name && link.index == self.index
+    }
+
+    /// What it is called now, if somebody has given it another name since.
+    fn renamed<'a>(&self, links: &'a [Link]) -> Option<&'a str> {
+        let same = |link: &&Link| link.index == self.index && self.address.is_some() && link.address == self.address;
+        links.iter().find(same).map(|link| link.name.as_str()).filter(|name| *name != self.name)
+    }
 }
 
 impl From<&Link> for Iface {
     fn from(link: &Link) -> Self {
-        Self { name: link.name.clone(), index: link.index }
+        Self { name: link.name.clone(), index: link.index, address: link.address.clone() }
     }
 }
 
@@ -197,26 +217,37 @@ impl Undo {
     pub fn carry_out(&self, host: &impl Host) -> Undone {
         self.attempt(host).unwrap_or_else(|refused| {
             // It may have gone meanwhile.
-            match self.find(host) {
-                Ok(None) if self.port().is_some() => Undone::Gone,
+            match (self.port(), links(host)) {
+                (Some(port), Ok(links)) if !links.iter().any(|link| port.is(link)) => self.without(port, &links),
                 _ => Undone::Refused(refused.to_string()),
             }
         })
     }
 
-    fn find(&self, host: &impl Host) -> Result<Option<Link>, Refused> {
-        let Some(port) = self.port() else { return Ok(None) };
-        Ok(links(host)?.into_iter().find(|link| link.name == port.name && link.index == port.index))
+    /// What becomes of it where no interface of that name and number is left. One that has another name has its settings, too,
+    /// and all that was written down of them speaks of the name.
+    fn without(&self, port: &Iface, links: &[Link]) -> Undone {
+        match (port.renamed(links), self) {
+            (Some(now), _) => Undone::Refused(format!(
+                "it is called {now} now: ip link set dev {now} name {}, then revert again",
+                port.name
+            )),
+            (None, Undo::Bridge { .. } | Undo::Pair { .. }) => Undone::AlreadyAsBefore,
+            (None, _) => Undone::Gone,
+        }
     }
 
     fn attempt(&self, host: &impl Host) -> Result<Undone, Refused> {
-        let link = self.find(host)?;
-        if link.is_none() && self.port().is_some() {
-            return Ok(match self {
-                Undo::Bridge { .. } | Undo::Pair { .. } => Undone::AlreadyAsBefore,
-                _ => Undone::Gone,
-            });
-        }
+        let link = match self.port() {
+            None => None,
+            Some(port) => {
+                let links = links(host)?;
+                match links.iter().find(|link| port.is(link)) {
+                    Some(link) => Some(link.clone()),
+                    None => return Ok(self.without(port, &links)),
+                }
+            }
+        };
         match self {
             Undo::Up { port, was } => {
                 let now = link.is_some_and(|link| link.is_up());
@@ -348,3 +379,6 @@ fn remove_chain(host: &impl Host, program: &str, chain: &str, table: Option<&str
     }
     Ok(if restored { Undone::Restored } else { Undone::AlreadyAsBefore })
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ pub(super) fn make(switch: &Switch, links: &[Link]) -> Step {
         words += &format!(" group_fwd_mask {mask}");
     }
     Step::new(format!("bridge {name}"))
-        .undo(Undo::Bridge { bridge: Iface { name: name.clone(), index } })
+        .undo(Undo::Bridge { bridge: Iface::made(name, index) })
         .act(Act::run(words))
         .expect(Expect::Bridge { bridge: name.clone() })
 }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn undo() -> Undo {
-        Undo::MacMerge { port: Iface { name: "b".into(), index: 3 }, was: OFF }
+        Undo::MacMerge { port: Iface::made("b", 3), was: OFF }
     }
 
     /// The step may have been done, or not, or the port changed by another since.

@@ -83,7 +83,7 @@ pub(super) fn pair(switch: &Switch, links: &[Link]) -> Option<Step> {
     let silent = format!("/proc/sys/net/ipv6/conf/{inner}/disable_ipv6");
     let step = Step::new(format!("interface {name}, by which this machine sends"))
         .act(Act::run(format!("ip link add name {name} index {index} type veth peer name {inner} index {other}")))
-        .undo(Undo::Pair { interface: Iface { name: name.clone(), index } });
+        .undo(Undo::Pair { interface: Iface::made(name, index) });
     // A kernel without IPv6 has no such file.
     let step = if std::path::Path::new("/proc/sys/net/ipv6").exists() {
         step.act(Act::Write { path: silent, value: "1".into() })
