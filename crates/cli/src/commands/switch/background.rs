@@ -85,14 +85,15 @@ pub fn report(folder: &SwitchDir) -> Option<Report> {
     serde_json::from_str(&folder.report()?).ok()
 }
 
-/// Waits until a changed configuration is in force.
-pub fn took(folder: &SwitchDir, configuration: &str) -> bool {
+/// Waits until a changed configuration is in force; why it is not.
+pub fn took(folder: &SwitchDir, configuration: &str) -> Result<(), String> {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
-        if report(folder).is_some_and(|report| report.configuration == configuration) {
-            return true;
+        match report(folder) {
+            Some(report) if report.configuration == configuration => return Ok(()),
+            Some(Report { refused_change: Some((refused, why)), .. }) if refused == configuration => return Err(why),
+            _ => std::thread::sleep(TURN),
         }
-        std::thread::sleep(TURN);
     }
-    false
+    Err(format!("it did not answer within {} s", PATIENCE.as_secs()))
 }

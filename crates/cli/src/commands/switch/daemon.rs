@@ -13,7 +13,7 @@ use ontick_switch::apply::{Lock, SwitchDir};
 use ontick_switch::user::ending::Ending;
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::{CoreEvent, Stopped};
-use ontick_switch::user::serve::{Service, ServiceEvent};
+use ontick_switch::user::serve::{Report, Service, ServiceEvent};
 use ontick_switch::user::{CorePlacement, metrics};
 use ontick_switch::verify::proof;
 use ontick_tsn::config;
@@ -158,7 +158,8 @@ struct Keeper<'a> {
     served: &'a Served,
     service: &'a mut Service,
     in_force: (String, Switch),
-    reported: Option<String>,
+    /// A configuration that was refused, and why.
+    refused: Option<(String, String)>,
     counted: Option<Instant>,
     /// What could not be written last, and why.
     unwritten: Option<String>,
@@ -167,7 +168,7 @@ struct Keeper<'a> {
 impl<'a> Keeper<'a> {
     fn new(served: &'a Served, service: &'a mut Service) -> Self {
         let in_force = (config::write(&served.switch), served.switch.clone());
-        Self { served, service, in_force, reported: None, counted: None, unwritten: None }
+        Self { served, service, in_force, refused: None, counted: None, unwritten: None }
     }
 
     /// Looks after everything for so long; whether the switch is still applied.
@@ -188,8 +189,8 @@ impl<'a> Keeper<'a> {
             file::note(&format!("switch {} is about to be removed by another program", switch.name));
             return Ok(false);
         }
-        if change_gates(folder, self.service, &mut self.in_force, &mut self.reported) {
-            // Whoever put it there waits to read that it is in force.
+        if change_gates(folder, self.service, &mut self.in_force, &mut self.refused) {
+            // Whoever put it there waits to read what became of it.
             self.counted = None;
         }
         follow_time(folder, self.service, &self.in_force.1);
@@ -202,7 +203,8 @@ impl<'a> Keeper<'a> {
 
     /// What cannot be written is said once, and tried again: frames are forwarded without it.
     fn count(&mut self, metrics: Option<&Path>) {
-        let unwritten = count(&self.served.folder, self.service, &self.in_force.1, metrics).err();
+        let report = Report { refused_change: self.refused.clone(), ..self.service.report() };
+        let unwritten = count(&self.served.folder, &report, &self.in_force.1, metrics).err();
         if let Some(why) = unwritten.as_ref().filter(|why| self.unwritten.as_ref() != Some(why)) {
             file::note(why);
         }
@@ -210,15 +212,19 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Another configuration may have been put into the folder; whether it is in force from now on.
+/// Another configuration may have been put into the folder; whether there is something new to report of it.
 fn change_gates(
     folder: &SwitchDir,
     service: &mut Service,
     in_force: &mut (String, Switch),
-    reported: &mut Option<String>,
+    refused: &mut Option<(String, String)>,
 ) -> bool {
     let Ok(text) = folder.configuration() else { return false };
-    if text == in_force.0 || reported.as_ref() == Some(&text) {
+    if text == in_force.0 {
+        // Whoever was refused has taken it back, and may try again.
+        return refused.take().is_some();
+    }
+    if refused.as_ref().is_some_and(|(before, _)| *before == text) {
         return false;
     }
     let changed =
@@ -226,15 +232,14 @@ fn change_gates(
     match changed.and_then(|switch| service.change(&switch).map(|()| switch).map_err(|e| e.to_string())) {
         Ok(switch) => {
             file::note("gates change at their base time, streams have changed");
-            *in_force = (text, switch);
-            true
+            (*in_force, *refused) = ((text, switch), None);
         }
         Err(why) => {
             file::note(&format!("the changed configuration is refused: {why}"));
-            *reported = Some(text);
-            false
+            *refused = Some((text, why));
         }
     }
+    true
 }
 
 /// Somebody who watches the network's time may have lost it. A switch without gates has no use for it.
@@ -251,11 +256,10 @@ fn follow_time(folder: &SwitchDir, service: &mut Service, switch: &Switch) {
     });
 }
 
-fn count(folder: &SwitchDir, service: &Service, switch: &Switch, path: Option<&Path>) -> Result<(), String> {
-    let report = service.report();
-    let text = serde_json::to_string(&report).map_err(|error| error.to_string());
+fn count(folder: &SwitchDir, report: &Report, switch: &Switch, path: Option<&Path>) -> Result<(), String> {
+    let text = serde_json::to_string(report).map_err(|error| error.to_string());
     let kept = text.and_then(|text| folder.keep_report(&text).map_err(|error| error.to_string()));
     let kept = kept.map_err(|why| format!("what `ontick switch status` shows cannot be written: {why}"));
-    let write = |path| store::write_whole(path, metrics::text(switch, &report).as_bytes());
+    let write = |path| store::write_whole(path, metrics::text(switch, report).as_bytes());
     path.map_or(Ok(()), write).map_err(|error| format!("metrics cannot be written: {error}")).and(kept)
 }

@@ -106,7 +106,13 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
         )));
     }
     if target_flags::is_wanted(before, after) {
-        return Ok(format!("Switch {name} is already as the file says."));
+        // Whoever put it there may have been killed before the data plane refused it.
+        return match background::took(folder, &folder.configuration()?) {
+            Ok(()) => Ok(format!("Switch {name} is already as the file says.")),
+            Err(why) => Err(Failure::new(format!(
+                "switch {name} is to be as the file says, and the data plane did not take that: {why}"
+            ))),
+        };
     }
     let after = served(Switch { plane: Plane::User, ..after.clone() });
     if before.fixed() != after.fixed() {
@@ -120,11 +126,11 @@ fn of_user(folder: &SwitchDir, before: &Switch, after: &Switch) -> Result<String
     }
     let text = config::write(&after);
     folder.keep_configuration(&text, &folder.plan()?)?;
-    if !background::took(folder, &text) {
+    if let Err(why) = background::took(folder, &text) {
         folder.keep_configuration(&config::write(before), &folder.plan()?)?;
-        return Err(Failure::new(
-            "the data plane did not take the gates, frame sizes, idle slopes and streams; they are as before",
-        ));
+        return Err(Failure::new(format!(
+            "the data plane did not take the gates, frame sizes, idle slopes and streams, which are as before: {why}"
+        )));
     }
     Ok(done(before, &after, "change at their base time"))
 }

@@ -24,6 +24,9 @@ pub struct Report {
     pub counting_since: String,
     /// The configuration that is in force.
     pub configuration: String,
+    /// The configuration that was to be in force and is not, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_change: Option<(String, String)>,
     /// When the first cycle began, on the switch's clock, in ns.
     pub base_ns: u64,
     /// What its gates are in place of their lists, as the network's time is lost.
@@ -104,6 +107,7 @@ impl Service {
             at_ns: ClockId::Monotonic.now_ns(),
             counting_since: self.counting_since.clone(),
             configuration: config::write(&self.switch),
+            refused_change: None,
             base_ns: self.base_ns,
             forced: self.forced,
             cpu: self.places[0].cpu,
