@@ -295,6 +295,26 @@ fn in_the_foreground_it_tells_what_happens_and_counts() {
     assert_eq!(bench.settings(), before);
 }
 
+/// A pipe holds 64 KiB of what the process in the background says.
+#[test]
+fn a_file_with_many_warnings_is_applied_like_any_other() {
+    let Some(bench) = bench() else { return };
+    let stream = |at: u32| {
+        format!(
+            "[[stream]]\nname = \"s{at}\"\nto = \"01:00:5e:00:{:02x}:{:02x}\"\nmeter = {{ rate = \"1Mbit\", burst = 1521 }}\n",
+            at / 256,
+            at % 256
+        )
+    };
+    let text = std::fs::read_to_string(bench.file()).unwrap() + &(0..900).map(stream).collect::<String>();
+    std::fs::write(bench.file(), text).unwrap();
+    let applied = bench.switch(&["apply", &bench.file()]);
+    let said = stderr(&applied);
+    assert!(applied.status.success(), "{}", said.lines().last().unwrap_or_default());
+    assert!(said.matches("ontick: warning: ").count() >= 900 && said.len() > 65_536, "{} octets", said.len());
+    assert!(bench.switch(&["revert"]).status.success());
+}
+
 #[test]
 fn metrics_that_cannot_be_written_end_nothing() {
     let Some(bench) = bench() else { return };

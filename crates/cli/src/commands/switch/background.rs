@@ -1,10 +1,11 @@
 //! The user data plane in the background: a second ontick, in a session of its own.
 
 use std::fs::OpenOptions;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ontick_switch::apply::SwitchDir;
@@ -19,6 +20,8 @@ use crate::itself;
 /// Setting up takes no longer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const TURN: Duration = Duration::from_millis(20);
+/// Begins a line about what is doubtful in a file.
+const WARNING: &str = "ontick: warning: ";
 /// Where it writes what it says.
 const LOG: &str = "log";
 
@@ -36,6 +39,7 @@ pub fn start(
     command.args(state.words()).args(calibration.words()).args(files);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
+    let said = child.stderr.take().map(|pipe| std::thread::spawn(|| last_line(pipe)));
     let began = Instant::now();
     loop {
         let reports: Vec<Report> =
@@ -44,26 +48,30 @@ pub fn start(
             return Ok(reports);
         }
         if child.try_wait().map_err(failed)?.is_some() {
-            return Err(why(child, "it ended and did not say why"));
+            return Err(why(child, said, "it ended and did not say why"));
         }
         if began.elapsed() > PATIENCE {
             let silent = format!("it was not set up within {} s, and was ended", PATIENCE.as_secs());
-            return Err(why(child, &silent));
+            return Err(why(child, said, &silent));
         }
         std::thread::sleep(TURN);
     }
 }
 
 /// What it said last, or else this.
-fn why(mut child: Child, silent: &str) -> Failure {
+fn why(mut child: Child, said: Option<JoinHandle<Option<String>>>, silent: &str) -> Failure {
     let _ = child.kill();
     let _ = child.wait();
-    let mut said = String::new();
-    if let Some(mut pipe) = child.stderr.take() {
-        let _ = pipe.read_to_string(&mut said);
-    }
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(silent);
-    Failure::new(last.strip_prefix("ontick: ").unwrap_or(last))
+    let last = said.and_then(|said| said.join().ok().flatten()).unwrap_or_else(|| silent.to_owned());
+    Failure::new(last.strip_prefix("ontick: ").unwrap_or(&last))
+}
+
+/// The last line that says something, without warnings, which are about the file. All is read as it comes: whoever writes more
+/// than a pipe holds waits for that.
+fn last_line(pipe: impl Read) -> Option<String> {
+    let lines = BufReader::new(pipe).split(b'\n').map_while(Result::ok);
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+    lines.filter(|line| !line.trim().is_empty() && !line.starts_with(WARNING)).last()
 }
 
 /// From here on Ctrl-C at the terminal, and its end, are none of this process's business, and what it says goes into a
@@ -96,4 +104,16 @@ pub fn took(folder: &SwitchDir, configuration: &str) -> Result<(), String> {
         }
     }
     Err(format!("it did not answer within {} s", PATIENCE.as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_none_about_the_file() {
+        let said = b"ontick: warning: cell.toml:3:1: a\nontick: port a: refused\nontick: warning: cell.toml:4:1: b\n\n";
+        assert_eq!(last_line(said.as_slice()).as_deref(), Some("ontick: port a: refused"));
+        assert_eq!(last_line(b"ontick: warning: cell.toml:3:1: a\n".as_slice()), None);
+    }
 }
