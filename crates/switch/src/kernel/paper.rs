@@ -20,6 +20,8 @@ pub struct Paper {
     pub driver: Option<&'static str>,
     /// Actions of the kind `police`, as tc lists them.
     pub police: &'static str,
+    /// A port that is not there.
+    pub gone: &'static str,
 }
 
 pub const PAPER: Paper = Paper {
@@ -32,6 +34,7 @@ pub const PAPER: Paper = Paper {
     tc: "Usage: ... taprio clockid CLOCKID",
     driver: None,
     police: "",
+    gone: "",
 };
 
 impl Host for Paper {
@@ -43,7 +46,11 @@ impl Host for Paper {
             )
         };
         match argv {
-            ["ip", "-d", "-j", "link", "show"] => Ok(format!("[{},{}]", link(3, "a"), link(7, "b"))),
+            ["ip", "-d", "-j", "link", "show"] => {
+                let there = [(3, "a"), (7, "b")].into_iter().filter(|(_, name)| *name != self.gone);
+                let links: Vec<String> = there.map(|(index, name)| link(index, name)).collect();
+                Ok(format!("[{}]", links.join(",")))
+            }
             ["ip", "-j", "addr", ..] => Ok("[]".into()),
             ["tc", "-s", "-j", "qdisc", ..] => Ok(self.root.into()),
             ["tc", "qdisc", "add", "taprio", "help"] => Err(refused(self.tc)),

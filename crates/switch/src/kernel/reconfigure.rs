@@ -65,7 +65,10 @@ pub fn regate(
         if old.gates == new.gates && old.idle_slopes == new.idle_slopes {
             continue;
         }
-        let Some(link) = links.iter().find(|link| link.name == new.name) else { continue };
+        let Some(link) = links.iter().find(|link| link.name == new.name) else {
+            reasons.push(gone(&new.name));
+            continue;
+        };
         let found = PortState { port: new, link, queues: host.transmit_queues(&new.name), rate: host.rate(&new.name) };
         let lanes = match lanes_of(host, after, new) {
             Ok(lanes) => lanes,
@@ -85,6 +88,11 @@ pub fn regate(
         }
     }
     if reasons.is_empty() { Ok(Some(regated)) } else { Err(CannotPlan { reasons }) }
+}
+
+/// Half a change would stand in the plan, and be set when the port is back.
+pub(super) fn gone(port: &str) -> String {
+    format!("port {port} is gone: what changes there can be set when it is back")
 }
 
 /// A port whose gates or idle slopes are to be others.

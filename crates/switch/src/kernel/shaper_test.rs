@@ -108,3 +108,21 @@ fn a_shaper_that_stands_takes_another_slope() {
     let refused = regate(&PAPER, (&standing, &[]), &before, &after, 0).unwrap_err().reasons.join("; ");
     assert!(refused.contains("`red` has an idle slope of 999bit"), "{refused}");
 }
+
+/// It would stand as changed, and be set when the port is back: half of a change.
+#[test]
+fn a_port_that_is_gone_keeps_its_gates_and_its_shapers() {
+    let before = with_gates(Some(gates(&[(3, 800_000), (2, 200_000)], Guard::None)));
+    let standing = plan(&PAPER, &before, 0).unwrap();
+    let changed = |gone, after: &Switch| regate(&Paper { gone, ..PAPER }, (&standing, &[]), &before, after, 0);
+    let mut sloped = before.clone();
+    sloped.ports[1].idle_slopes = vec![None, Some(2_000_000)];
+    let gated = with_gates(Some(gates(&[(3, 700_000), (2, 300_000)], Guard::None)));
+    for after in [sloped, gated] {
+        let refused = changed("b", &after).unwrap_err().reasons;
+        assert_eq!(refused, ["port b is gone: what changes there can be set when it is back"]);
+        // Nothing of the other one changes.
+        assert!(!changed("a", &after).unwrap().unwrap().is_empty());
+    }
+    assert!(changed("b", &before).unwrap().unwrap().is_empty());
+}

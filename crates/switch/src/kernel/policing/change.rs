@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ontick_tsn::model::{Stream, Switch};
 
+use super::super::reconfigure::gone;
 use super::actions::as_planned;
 use super::{Policing, base_of};
 use crate::apply::{
@@ -65,7 +66,13 @@ impl StreamChange {
         let all = links(host).map_err(|refused| refused.to_string())?;
         let mut ports = Vec::new();
         for port in &after.ports {
-            let Some(link) = all.iter().find(|link| link.name == port.name) else { continue };
+            let Some(link) = all.iter().find(|link| link.name == port.name) else {
+                // Each port that is policed has the numbers of all actions written down.
+                if is_policed(plan, &port.name) || !policing.filters_of(&port.name).is_empty() {
+                    return Err(gone(&port.name));
+                }
+                continue;
+            };
             ports.extend(PortChange::plan(host, journal, plan, &policing, link)?);
         }
         let new = after.streams.iter().zip(&policing.actions).enumerate();
@@ -254,6 +261,12 @@ fn intended(journal: &[Entry], name: &str) -> BTreeSet<u16> {
         _ => None,
     });
     of_port.flatten().copied().collect()
+}
+
+/// Whether frames of streams come in by a port of the plan.
+fn is_policed(plan: &Plan, name: &str) -> bool {
+    let mut expects = plan.steps.iter().flat_map(|step| &step.expects);
+    expects.any(|expect| matches!(expect, Expect::Policed { port, actions, .. } if port == name && !actions.is_empty()))
 }
 
 /// Preferences of the filters that a step has at a port's way in.

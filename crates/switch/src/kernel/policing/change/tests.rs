@@ -5,7 +5,7 @@ use ontick_tsn::config;
 use super::*;
 use crate::ethtool::mac_merge;
 use crate::features::Features;
-use crate::kernel::paper::{PAPER, refused};
+use crate::kernel::paper::{PAPER, Paper, refused};
 use crate::kernel::{plan, regate};
 
 /// A machine on paper whose filters at the ways in are put and taken.
@@ -16,6 +16,8 @@ struct Machine {
     left: Cell<usize>,
     /// Which sizes frames of each kind were held to, after each act.
     held_to: RefCell<Vec<Vec<Option<u32>>>>,
+    /// A port that is not there.
+    gone: Cell<&'static str>,
 }
 
 /// Frames of the streams below, by their source: of the specific one, of the general one, of a port's own.
@@ -23,7 +25,12 @@ const FROM: [&str; 2] = ["02:00:00:00:00:07", "02:00:00:00:00:08"];
 
 impl Machine {
     fn new(plan: &Plan) -> Self {
-        let machine = Self { filters: RefCell::default(), left: Cell::new(usize::MAX), held_to: RefCell::default() };
+        let machine = Self {
+            filters: RefCell::default(),
+            left: Cell::new(usize::MAX),
+            held_to: RefCell::default(),
+            gone: Cell::new(""),
+        };
         for act in plan.steps.iter().flat_map(|step| &step.acts).filter(|act| act.to_string().contains(" ingress ")) {
             machine.act(act).unwrap();
         }
@@ -58,7 +65,7 @@ impl Host for Machine {
                     of_port.map(|(_, preference, _)| format!(r#"{{"pref":{preference}}}"#)).collect();
                 Ok(format!("[{}]", shown.join(",")))
             }
-            other => PAPER.query(other),
+            other => Paper { gone: self.gone.get(), ..PAPER }.query(other),
         }
     }
 
@@ -219,4 +226,25 @@ fn a_refusal_leaves_the_filters_of_before() {
     }
     // Four filters that come, four that go, and what starts the gate, there and gone.
     assert_eq!(refusals, 10);
+}
+
+/// What is written down of the port would be of the streams before.
+#[test]
+fn a_policed_port_that_is_gone_keeps_streams_from_changing() {
+    let at = |port: &str, size: u32| {
+        switch(&[("of7", &format!("{SPECIFIC}\ningress = [\"{port}\"]").replace("100", &size.to_string()))])
+    };
+    let before = at("b", 100);
+    let standing = plan(&PAPER, &before, 0).unwrap();
+    let machine = Machine::new(&standing);
+    let changed = |after: &Switch| regate(&machine, (&standing, &[]), &before, after, 0);
+    machine.gone.set("b");
+    for after in [at("b", 150), at("a", 100), switch(&[])] {
+        let refused = changed(&after).unwrap_err().reasons;
+        assert_eq!(refused, ["port b is gone: what changes there can be set when it is back"]);
+    }
+    // No stream comes in by the other one, before or after.
+    machine.gone.set("a");
+    assert!(changed(&at("b", 150)).unwrap().unwrap().streams.is_some());
+    assert!(changed(&at("a", 100)).is_err());
 }
