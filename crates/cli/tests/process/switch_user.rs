@@ -316,6 +316,36 @@ fn a_file_with_many_warnings_is_applied_like_any_other() {
 }
 
 #[test]
+fn what_somebody_gave_a_port_of_ipv6_is_not_lost() {
+    let Some(bench) = bench() else { return };
+    let ip = |words: &str| bench.here.run("ip", &words.split(' ').collect::<Vec<_>>()).unwrap();
+    // Ports of namespaces for tests speak none otherwise.
+    let switched_on = || std::fs::write("/proc/sys/net/ipv6/conf/port0/disable_ipv6", "0");
+    if bench.here.within(switched_on).unwrap().is_err() {
+        return ontick_skip::skipped!("this kernel has no IPv6");
+    }
+    ip("-6 addr add fe80::1/64 dev port0");
+    ip("-6 route add fd00:5::/64 via fe80::99 dev port0");
+    ip("-6 neigh add fe80::98 lladdr 02:00:00:00:00:98 dev port0 nud permanent");
+    let before = bench.settings();
+    // Each is removed as the message says, and then the next one is in the way.
+    for remedy in [
+        "ip addr del fe80::1/64 dev port0",
+        "ip -6 route del fd00:5::/64 via fe80::99 dev port0",
+        "ip -6 neigh del fe80::98 dev port0",
+    ] {
+        let refused = bench.switch(&["apply", &bench.file()]);
+        assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+        assert!(stderr(&refused).contains(&format!("remove it first ({remedy})")), "{}", stderr(&refused));
+        assert_eq!(bench.settings(), before, "{remedy}");
+        ip(remedy.strip_prefix("ip ").unwrap());
+    }
+    let applied = bench.switch(&["apply", &bench.file()]);
+    assert!(applied.status.success(), "{}", stderr(&applied));
+    assert!(bench.switch(&["revert"]).status.success());
+}
+
+#[test]
 fn metrics_that_cannot_be_written_end_nothing() {
     let Some(bench) = bench() else { return };
     let folder = bench.folder.path().join("metrics");

@@ -1,5 +1,7 @@
 //! Steps that make a port ready, whichever data plane it is for.
 
+use std::net::Ipv6Addr;
+
 use serde::Deserialize;
 
 use super::{Act, Expect, Host, Iface, Link, Refused, Step, Undo, openvswitch, parsed};
@@ -38,6 +40,27 @@ pub enum PortError {
         port: String,
         /// The address.
         address: String,
+    },
+    /// Somebody gave it a route.
+    #[error(
+        "port {port} has the route {route}, which would be lost: remove it first (ip -6 route del {route} dev {port})"
+    )]
+    Route {
+        /// The port.
+        port: String,
+        /// The route.
+        route: String,
+    },
+    /// Somebody gave it a neighbour for good.
+    #[error(
+        "port {port} has the neighbour {neighbour}, which would be lost: remove it first (ip -6 neigh del {neighbour} dev \
+         {port})"
+    )]
+    Neighbour {
+        /// The port.
+        port: String,
+        /// Its address.
+        neighbour: String,
     },
     /// The machine.
     #[error(transparent)]
@@ -93,8 +116,8 @@ pub fn offloads_off(
     Ok(Some(step))
 }
 
-/// Keeps the machine's own IPv6 off the port; none if it is off, or the kernel has none. Addresses that somebody gave
-/// the port would be lost: the error names those.
+/// Keeps the machine's own IPv6 off the port; none if it is off, or the kernel has none. Addresses, routes and neighbours that
+/// somebody gave the port would be lost: the error names the first of them.
 pub fn no_ipv6(host: &impl Host, link: &Link) -> Result<Option<Step>, PortError> {
     let port = Iface::from(link);
     let path = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", port.name);
@@ -102,6 +125,12 @@ pub fn no_ipv6(host: &impl Host, link: &Link) -> Result<Option<Step>, PortError>
     let kept = addresses(host, &port.name)?;
     if let Some(address) = kept.iter().find(|address| address.family == "inet6" && address.is_given()) {
         return Err(PortError::Address { port: port.name, address: address.to_string() });
+    }
+    if let Some(route) = routes(host, &port.name)?.into_iter().find(Route::is_given) {
+        return Err(PortError::Route { port: port.name, route: route.to_string() });
+    }
+    if let Some(neighbour) = neighbours(host, &port.name)?.into_iter().next() {
+        return Err(PortError::Neighbour { port: port.name, neighbour: neighbour.dst });
     }
     let step = Step::of(&port.name, "the machine's own IPv6 off")
         .undo(Undo::Value { path: path.clone(), was, port: Some(port) })
@@ -121,6 +150,14 @@ pub struct PortAddress {
     scope: String,
     #[serde(default)]
     dynamic: bool,
+    #[serde(rename = "stable-privacy", default)]
+    stable_privacy: bool,
+    /// Who gave it, where the kernel tells (Linux 5.18): `kernel_ll` is the kernel itself.
+    #[serde(default)]
+    protocol: Option<String>,
+    /// The MAC address of the port.
+    #[serde(skip)]
+    mac: Option<String>,
 }
 
 impl std::fmt::Display for PortAddress {
@@ -132,8 +169,27 @@ impl std::fmt::Display for PortAddress {
 impl PortAddress {
     /// Whether somebody gave it to the port, so that it does not come back by itself.
     pub fn is_given(&self) -> bool {
-        self.scope != "link" && !self.dynamic
+        match (self.scope.as_str(), self.family.as_str()) {
+            ("link", "inet6") => !self.is_of_kernel(),
+            ("link", _) => false,
+            _ => !self.dynamic,
+        }
     }
+
+    /// Whether it is a link-local address that the kernel makes, of the MAC address (RFC 4291) or of a secret (RFC 7217).
+    fn is_of_kernel(&self) -> bool {
+        let of_mac = || self.mac.as_deref().and_then(link_local_of);
+        self.stable_privacy
+            || self.protocol.as_deref() == Some("kernel_ll")
+            || of_mac().is_some_and(|own| self.local.parse() == Ok(own))
+    }
+}
+
+/// The link-local address with the modified EUI-64 of a MAC address as its interface identifier.
+fn link_local_of(mac: &str) -> Option<Ipv6Addr> {
+    let octets: Vec<u8> = mac.split(':').map(|octet| u8::from_str_radix(octet, 16)).collect::<Result<_, _>>().ok()?;
+    let [a, b, c, d, e, f] = octets.try_into().ok()?;
+    Some(Ipv6Addr::from([0xfe, 0x80, 0, 0, 0, 0, 0, 0, a ^ 2, b, c, 0xff, 0xfe, d, e, f]))
 }
 
 /// The addresses of a port.
@@ -141,9 +197,58 @@ pub fn addresses(host: &impl Host, port: &str) -> Result<Vec<PortAddress>, Refus
     #[derive(Deserialize)]
     struct Shown {
         #[serde(default)]
+        address: Option<String>,
+        #[serde(default)]
         addr_info: Vec<PortAddress>,
     }
     let argv = ["ip", "-j", "addr", "show", "dev", port];
     let shown: Vec<Shown> = parsed(&argv, &host.query(&argv)?)?;
-    Ok(shown.into_iter().flat_map(|port| port.addr_info).collect())
+    let of = |Shown { address, addr_info }| {
+        addr_info.into_iter().map(move |info| PortAddress { mac: address.clone(), ..info }).collect::<Vec<_>>()
+    };
+    Ok(shown.into_iter().flat_map(of).collect())
 }
+
+/// A route by a port.
+#[derive(Debug, Deserialize)]
+struct Route {
+    dst: String,
+    gateway: Option<String>,
+    table: Option<String>,
+    protocol: Option<String>,
+}
+
+impl std::fmt::Display for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}", self.dst)?;
+        self.gateway.iter().try_for_each(|gateway| write!(f, " via {gateway}"))?;
+        self.table.iter().try_for_each(|table| write!(f, " table {table}"))
+    }
+}
+
+impl Route {
+    /// Whether somebody made it by hand: `ip` shows no protocol of those that it made itself. The others come back with their
+    /// addresses, or by the router or the program that announced them.
+    fn is_given(&self) -> bool {
+        !matches!(self.protocol.as_deref(), Some("kernel" | "ra" | "redirect" | "dhcp"))
+    }
+}
+
+fn routes(host: &impl Host, port: &str) -> Result<Vec<Route>, Refused> {
+    let argv = ["ip", "-6", "-j", "route", "show", "table", "all", "dev", port];
+    parsed(&argv, &host.query(&argv)?)
+}
+
+/// A neighbour that somebody gave a port for good.
+#[derive(Debug, Deserialize)]
+struct Neighbour {
+    dst: String,
+}
+
+fn neighbours(host: &impl Host, port: &str) -> Result<Vec<Neighbour>, Refused> {
+    let argv = ["ip", "-6", "-j", "neigh", "show", "dev", port, "nud", "permanent"];
+    parsed(&argv, &host.query(&argv)?)
+}
+
+#[cfg(test)]
+mod tests;
