@@ -59,7 +59,7 @@ class Comparison:
 
     def require(self, *requirements: str) -> Sequence[Decision]:
         """Each series of the second of two runs held against the first's ("p99 <= 1.2x"), where chance is taken into
-        account: met, broken, or the samples are too few to tell."""
+        account: met, broken, or it cannot be told, as the samples are too few or a record does not hold the percentile."""
         if len(self._natives) != 2:
             raise ArgumentError("relative requirements are for two runs: the second is held against the first")
         decided = json.loads(_ontick.decide(self._natives[0][1], self._natives[1][1], list(requirements)))

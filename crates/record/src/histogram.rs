@@ -250,6 +250,22 @@ impl Histogram {
         Some((self.min_ns.map_or(low_ns, |min| low_ns.max(min)).min(value_ns), value_ns))
     }
 
+    /// Whether it is known where the sample of quantile `q` lies: in a bucket, or at the maximum. Of one beyond the buckets
+    /// [`quantile`](Self::quantile) knows only that the maximum bounds it.
+    pub fn holds_quantile(&self, q: f64) -> bool {
+        let (count, rank) = (self.count(), rank(q, self.count()));
+        count > 0 && ((rank == count && self.max_ns.is_some()) || self.bucket_of_rank(rank).is_some())
+    }
+
+    /// The bucket that holds the sample of this rank, 1 being the smallest; `None` beyond all buckets.
+    pub(crate) fn bucket_of_rank(&self, rank: u64) -> Option<&Bucket> {
+        let mut seen = 0u64;
+        self.buckets.iter().find(|bucket| {
+            seen = seen.saturating_add(bucket.count);
+            seen >= rank
+        })
+    }
+
     /// The buckets in the order of their upper edges, in which their samples are certainly below. Only where
     /// histograms of different tools were merged, buckets overlap and this is another order than their own.
     pub fn by_upper_edge(&self) -> Cow<'_, [Bucket]> {
@@ -353,6 +369,15 @@ mod tests {
             Histogram { overflow: 1000, min_ns: Some(3), max_ns: Some(95), mean_ns: Some(5.0), ..Histogram::default() };
         assert_eq!((h.quantile(0.5), h.quantile(0.999), h.quantile(1.0)), (None, None, Some(95)));
         assert_eq!((h.below(95), h.below(96)), (0, 1000));
+    }
+
+    #[test]
+    fn a_quantile_is_held_by_a_bucket_or_is_the_maximum() {
+        let mut h = of(&[10; 98]);
+        (h.overflow, h.max_ns) = (2, Some(5_000));
+        assert_eq!([0.5, 0.98, 0.99, 1.0].map(|q| h.holds_quantile(q)), [true, true, false, true]);
+        h.max_ns = None;
+        assert!(!h.holds_quantile(1.0) && !Histogram::default().holds_quantile(0.5));
     }
 
     #[test]

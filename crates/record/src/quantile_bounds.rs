@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::function::beta::beta_reg;
 
-use crate::histogram::Histogram;
+use crate::histogram::{Bucket, Histogram};
 
 /// A time, known within bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -24,8 +24,8 @@ const WRONG: f64 = 0.025;
 pub fn bounds(histogram: &Histogram, q: f64, n: u64) -> Bounds {
     let here = |rank: u64| (u128::from(rank) * u128::from(histogram.count())).div_ceil(u128::from(n.max(1))) as u64;
     let (below, above) = ranks(q, n);
-    let low_ns = below.and_then(|rank| value_at(histogram, here(rank), |low, _| low));
-    let high_ns = above.and_then(|rank| value_at(histogram, here(rank), |_, high| high));
+    let low_ns = below.and_then(|rank| lowest_at(histogram, here(rank)));
+    let high_ns = above.and_then(|rank| highest_at(histogram, here(rank), |bucket| bucket.high_ns()));
     Bounds { low_ns: low_ns.unwrap_or(0), high_ns }
 }
 
@@ -65,16 +65,16 @@ fn first(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// The edge, as `edge` picks it, of the bucket that holds the sample of this rank; the maximum beyond all buckets.
-pub fn value_at(histogram: &Histogram, rank: u64, edge: impl Fn(u64, u64) -> u64) -> Option<u64> {
-    let mut before = 0;
-    for bucket in histogram.buckets() {
-        before += bucket.count;
-        if before >= rank {
-            return Some(edge(bucket.low_ns, bucket.high_ns()));
-        }
-    }
-    histogram.max_ns
+/// What the sample of this rank was at most: what `edge` says of its bucket; the maximum beyond all buckets.
+pub fn highest_at(histogram: &Histogram, rank: u64, edge: impl Fn(&Bucket) -> u64) -> Option<u64> {
+    histogram.bucket_of_rank(rank).map(edge).or(histogram.max_ns)
+}
+
+/// What the sample of this rank was at least. Beyond all buckets only the last one's value is known, the maximum; of the
+/// others it is known that none is below the minimum.
+fn lowest_at(histogram: &Histogram, rank: u64) -> Option<u64> {
+    let beyond = if rank >= histogram.count() { histogram.max_ns } else { None };
+    histogram.bucket_of_rank(rank).map(|bucket| bucket.low_ns).or(beyond).or(histogram.min_ns)
 }
 
 #[cfg(test)]
@@ -114,5 +114,15 @@ pub(crate) mod tests {
         let mut h = Histogram::default();
         h.add(1_000, 128, 1_000);
         assert_eq!(bounds(&h, 0.5, 1_000), Bounds { low_ns: 1_000, high_ns: Some(1_127) });
+    }
+
+    #[test]
+    fn beyond_the_buckets_only_minimum_and_maximum_bound_a_percentile() {
+        let mut h = numbered(900);
+        (h.overflow, h.max_ns) = (100, Some(5_000));
+        assert_eq!(bounds(&h, 0.5, 1_000), Bounds { low_ns: 469, high_ns: Some(532) });
+        assert_eq!(bounds(&h, 0.95, 1_000), Bounds { low_ns: 1, high_ns: Some(5_000) });
+        h.max_ns = None;
+        assert_eq!(bounds(&h, 0.95, 1_000), Bounds { low_ns: 1, high_ns: None });
     }
 }

@@ -47,6 +47,7 @@ pub(crate) fn sentence(decision: &Decision) -> String {
         (Verdict::CannotTell, Some(Wanted::Runs(runs))) => {
             format!("{known}; {} of each side would settle it", counted(runs, "run"))
         }
+        (Verdict::CannotTell, Some(Wanted::Percentile)) => format!("{known}; not every record holds this percentile"),
         (Verdict::CannotTell, None) => format!("{known}; too near the limit for any number of samples"),
         _ => known,
     }
@@ -83,5 +84,17 @@ mod tests {
         assert!(text.starts_with("cannot tell  p50 <= 1.02x — a: ") && text.contains("samples of each run"), "{text}");
         let text = decisions(&[decide(100_000)], &Style::default());
         assert!(text.starts_with("met      p50 <= 1.02x — a: ") && !text.contains("samples of each run"), "{text}");
+    }
+
+    #[test]
+    fn a_percentile_that_no_number_of_samples_gives_is_said_to_be_missing() {
+        let of = |max_ns| {
+            let mut summary = Histogram::default();
+            (summary.overflow, summary.min_ns, summary.max_ns) = (9, Some(3), Some(max_ns));
+            summary
+        };
+        let requirement: ontick_record::compare::RelativeRequirement = "p50 <= 1.2x".parse().unwrap();
+        let text = sentence(&requirement.decide(("a", &of(95)), ("a", &of(100))));
+        assert!(text.contains("not every record holds this percentile") && !text.contains("any number"), "{text}");
     }
 }

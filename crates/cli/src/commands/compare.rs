@@ -28,7 +28,7 @@ pub struct Compare {
     #[arg(long)]
     json: bool,
     /// Exit with status 1 if, in any series, the second run's percentile is more than so many times the first's ("p99 <=
-    /// 1.2x"), and with 3 if the samples are too few to tell, with 95 % confidence (repeatable; for two runs)
+    /// 1.2x"), and with 3 if the records do not tell, with 95 % confidence (repeatable; for two runs)
     #[arg(long, value_name = "REQUIREMENT")]
     require: Vec<RelativeRequirement>,
     /// Write the requirements and how they were met to this file, as JUnit XML for continuous integration

@@ -16,7 +16,11 @@ impl RelativeRequirement {
         if let ([before], [after]) = (before, after) {
             return self.decide((series, before), (series, after));
         }
-        let of = |runs: &[&Histogram]| runs.iter().filter_map(|run| run.quantile(self.percent / 100.0)).collect();
+        let q = self.percent / 100.0;
+        let of = |runs: &[&Histogram]| {
+            let held = runs.iter().filter(|run| run.holds_quantile(q));
+            held.filter_map(|run| run.quantile(q)).collect()
+        };
         let (base, new): (Vec<u64>, Vec<u64>) = (of(before), of(after));
         let bounds = ratio_bounds(&base, &new, 1);
         let lacking = self.lacking([before, after].concat());
@@ -32,8 +36,8 @@ impl RelativeRequirement {
         Decision {
             requirement: self.to_string(),
             series: (series.into(), series.into()),
-            before: range(&base),
-            after: range(&new),
+            before: range(before, q),
+            after: range(after, q),
             runs: Some((before.len(), after.len())),
             ratio: bounds.map_or((0.0, None), |(least, most)| (least, Some(most))),
             verdict,
@@ -41,10 +45,13 @@ impl RelativeRequirement {
         }
     }
 
-    /// The samples that each run must have for its percentile to be one of them, where one has fewer.
+    /// What a run lacks for its percentile to be known: samples, that it be one of them, or the bucket that it lies in.
     fn lacking(&self, runs: Vec<&Histogram>) -> Option<Wanted> {
-        let needed = (1.0 / (1.0 - self.percent / 100.0)).round().max(1.0) as u64;
-        runs.iter().any(|run| run.count() < needed).then_some(Wanted::Samples(needed))
+        let q = self.percent / 100.0;
+        let needed = (1.0 / (1.0 - q)).round().max(1.0) as u64;
+        let few = runs.iter().any(|run| run.count() < needed);
+        let unheld = || runs.iter().any(|run| !run.holds_quantile(q)).then_some(Wanted::Percentile);
+        few.then_some(Wanted::Samples(needed)).or_else(unheld)
     }
 
     fn verdict_of(&self, (least, most): (f64, f64)) -> Verdict {
@@ -72,8 +79,15 @@ impl RelativeRequirement {
     }
 }
 
-fn range(values: &[u64]) -> Bounds {
-    Bounds { low_ns: values.iter().copied().min().unwrap_or(0), high_ns: values.iter().copied().max() }
+/// The least and the most that the percentile is in any of the runs; of one that does not hold it, what bounds all samples.
+fn range(runs: &[&Histogram], q: f64) -> Bounds {
+    let of = |run: &Histogram| match run.holds_quantile(q) {
+        true => (run.quantile(q).unwrap_or(0), run.quantile(q)),
+        false => (run.min_ns.unwrap_or(0), run.max_ns),
+    };
+    let (low, high): (Vec<u64>, Vec<Option<u64>>) = runs.iter().map(|run| of(run)).unzip();
+    let high: Option<Vec<u64>> = high.into_iter().collect();
+    Bounds { low_ns: low.into_iter().min().unwrap_or(0), high_ns: high.and_then(|high| high.into_iter().max()) }
 }
 
 #[cfg(test)]
@@ -120,6 +134,26 @@ mod tests {
         assert!(runs > 4);
         let again = |all: [u64; 4]| all.repeat(runs.div_ceil(4) as usize + 1);
         assert_eq!(decide("p50 <= 1.1x", &again(base), &again(new)).verdict, Verdict::Met);
+    }
+
+    #[test]
+    fn a_run_that_does_not_hold_the_percentile_is_not_left_out() {
+        let mut summary = Histogram::default();
+        (summary.overflow, summary.min_ns, summary.max_ns) = (1_000, Some(3), Some(900));
+        let mut overflown = run(100);
+        (overflown.overflow, overflown.max_ns) = (100, Some(900));
+        let all = [run(100), run(101), run(102), run(103)];
+        let base: Vec<&Histogram> = all.iter().collect();
+        let requirement = "p99 <= 1.2x".parse::<RelativeRequirement>().unwrap();
+        assert_eq!(requirement.decide_runs("a", &base, &base).verdict, Verdict::Met);
+        for (other, low_ns) in [(&summary, 3), (&overflown, 100)] {
+            let with = [&base[..], &[other]].concat();
+            for decision in [requirement.decide_runs("a", &base, &with), requirement.decide_runs("a", &with, &base)] {
+                assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Percentile)));
+            }
+            let after = requirement.decide_runs("a", &base, &with).after;
+            assert_eq!(after, Bounds { low_ns, high_ns: Some(900) });
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub enum Verdict {
     Met,
     /// It does not, with 95 % confidence.
     Broken,
-    /// The samples are too few to tell.
+    /// The samples are too few to tell, or the percentile is not in a record.
     CannotTell,
 }
 
@@ -78,6 +78,8 @@ pub enum Wanted {
     Samples(u64),
     /// So many runs of each side.
     Runs(u64),
+    /// Records that hold the percentile, as one of these does not: it has no buckets, or the sample lies beyond them.
+    Percentile,
 }
 
 /// Two series, or those of many runs, held against a requirement.
@@ -112,7 +114,13 @@ impl RelativeRequirement {
         let verdict = self.verdict(base, new);
         let fewer = before.1.count().min(after.1.count());
         let settles = |n: u64| self.verdict(bounds(before.1, q, n), bounds(after.1, q, n)) != Verdict::CannotTell;
-        let wanted = (verdict == Verdict::CannotTell && fewer > 0).then(|| smallest(fewer, settles)).flatten();
+        let more = || smallest(fewer, settles).map(Wanted::Samples);
+        let unheld = || (![before.1, after.1].iter().all(|h| h.holds_quantile(q))).then_some(Wanted::Percentile);
+        let wanted = match verdict {
+            Verdict::CannotTell if fewer > 0 => more().or_else(unheld),
+            Verdict::CannotTell => unheld(),
+            _ => None,
+        };
         Decision {
             requirement: self.to_string(),
             series: (before.0.into(), after.0.into()),
@@ -121,7 +129,7 @@ impl RelativeRequirement {
             runs: None,
             ratio: ratio(base, new),
             verdict,
-            wanted: wanted.map(Wanted::Samples),
+            wanted,
         }
     }
 
@@ -203,7 +211,36 @@ mod tests {
     #[test]
     fn without_samples_nothing_is_known() {
         let decision = decide("p99 <= 2x", &Histogram::default(), &even(1, 1_000));
-        assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, None));
+        assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Percentile)));
+    }
+
+    #[test]
+    fn a_percentile_that_a_summary_does_not_hold_is_not_decided() {
+        let of = |max_ns| {
+            let mut summary = Histogram::default();
+            (summary.overflow, summary.min_ns, summary.max_ns) = (1_000, Some(3), Some(max_ns));
+            summary
+        };
+        for text in ["p50 <= 1.2x", "p99 <= 1.2x"] {
+            for (base, new) in [(95, 100), (100, 900)] {
+                let decision = decide(text, &of(base), &of(new));
+                assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Percentile)));
+                assert_eq!(decision.before, Bounds { low_ns: 3, high_ns: Some(base) });
+            }
+        }
+    }
+
+    #[test]
+    fn a_percentile_beyond_the_buckets_is_not_decided_and_one_within_is() {
+        let of = |max_ns| {
+            let mut h = even(10_000, 940);
+            (h.overflow, h.max_ns) = (60, Some(max_ns));
+            h
+        };
+        let (base, new) = (of(95_000), of(100_000));
+        assert_eq!(decide("p50 <= 1.2x", &base, &new).verdict, Verdict::Met);
+        let decision = decide("p99 <= 1.2x", &base, &new);
+        assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Percentile)));
     }
 
     #[test]

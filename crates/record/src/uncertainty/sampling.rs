@@ -1,7 +1,7 @@
 //! How far above the quantile of the samples that of what they were drawn from may lie.
 
 use crate::Histogram;
-use crate::quantile_bounds::{upper_rank, value_at};
+use crate::quantile_bounds::{highest_at, upper_rank};
 
 /// The chance that the bound does not hold.
 const WRONG: f64 = 0.05;
@@ -21,7 +21,7 @@ const WRONG: f64 = 0.05;
 /// ```
 pub fn upper_bound(latency: &Histogram, q: f64) -> Option<u64> {
     let rank = upper_rank(q, latency.count(), WRONG)?;
-    value_at(latency, rank, |_, high_ns| latency.max_ns.map_or(high_ns, |max_ns| high_ns.min(max_ns)))
+    highest_at(latency, rank, |bucket| latency.max_ns.map_or(bucket.high_ns(), |max_ns| bucket.high_ns().min(max_ns)))
 }
 
 /// The standard deviation of the median of these samples, in ns: half of the distance of the samples whose ranks are half
