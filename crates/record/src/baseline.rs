@@ -83,11 +83,7 @@ impl Saved {
 impl Baseline {
     /// The records of a folder; all must be of one job and machine.
     pub fn read(folder: &Path) -> Result<Self, BaselineError> {
-        let mut runs = Vec::new();
-        for path in records(folder)? {
-            let run = store::read(&path)?;
-            runs.push((path, run));
-        }
+        let runs = read_all(folder)?;
         let Some((base, rest)) = runs.split_first() else {
             return Err(BaselineError::Empty { folder: folder.into() });
         };
@@ -130,26 +126,25 @@ fn latencies<'a>(runs: &[&'a Run], at: usize) -> Vec<&'a Histogram> {
 }
 
 /// Puts records into a folder, which is made where it is missing: beside those that are there, whose job and machine must
-/// be the same, or in their place. Nothing is written unless all can be taken.
+/// be the same, or in their place. Nothing is written or removed unless all can be taken and all that is there are records.
 pub fn save(folder: &Path, runs: &[(PathBuf, Run)], replace: bool) -> Result<Vec<Saved>, BaselineError> {
     let io = |error| BaselineError::Folder { folder: folder.into(), error };
     fs::create_dir_all(folder).map_err(io)?;
-    let old = records(folder)?;
-    let base = match (old.first(), replace) {
-        (Some(path), false) => Some((path.clone(), store::read(path)?)),
-        _ => runs.first().cloned(),
-    };
+    let old = read_all(folder)?;
+    let base = if replace { runs.first() } else { old.first().or(runs.first()) };
     for run in runs {
         if run.1.interrupted {
             return Err(BaselineError::CutShort { run: run.0.clone() });
         }
-        base.as_ref().map_or(Ok(()), |base| fits(base, run))?;
+        base.map_or(Ok(()), |base| fits(base, run))?;
     }
     let mut saved: Vec<Saved> = Vec::new();
     for (_, run) in runs {
         let text = store::text(run);
-        let there = old.iter().chain(saved.iter().map(Saved::path));
-        let known = there.into_iter().find(|path| fs::read_to_string(path).is_ok_and(|there| there == text));
+        // A record may be the same in other words.
+        let same = old.iter().find(|(_, there)| there == run).map(|(path, _)| path);
+        let mut there = old.iter().map(|(path, _)| path).chain(saved.iter().map(Saved::path));
+        let known = same.or_else(|| there.find(|path| fs::read_to_string(path).is_ok_and(|there| there == text)));
         saved.push(match known {
             Some(path) => Saved::Known(path.to_path_buf()),
             None => save_one(folder, run, &text)?,
@@ -157,7 +152,8 @@ pub fn save(folder: &Path, runs: &[(PathBuf, Run)], replace: bool) -> Result<Vec
     }
     if replace {
         let kept = |path: &Path| saved.iter().any(|saved| saved.path() == path);
-        old.iter().filter(|path| !kept(path)).try_for_each(fs::remove_file).map_err(io)?;
+        let mut gone = old.iter().map(|(path, _)| path).filter(|path| !kept(path));
+        gone.try_for_each(fs::remove_file).map_err(io)?;
     }
     Ok(saved)
 }
@@ -181,6 +177,12 @@ fn name(run: &Run, again: u32) -> String {
         }
     }
     name + ".json"
+}
+
+/// The records of a folder, by the names of their files.
+fn read_all(folder: &Path) -> Result<Vec<(PathBuf, Run)>, BaselineError> {
+    let read = |path: PathBuf| store::read(&path).map(|run| (path, run)).map_err(BaselineError::from);
+    records(folder)?.into_iter().map(read).collect()
 }
 
 /// The files whose names end in `.json`, sorted.

@@ -75,6 +75,29 @@ fn a_baseline_is_replaced_as_a_whole() {
 }
 
 #[test]
+fn what_is_no_record_keeps_a_baseline_from_being_replaced() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("baseline");
+    baseline("save", &folder, &records(temporary.path(), "old", &[1, 2]), &[]);
+    let before = files(&folder);
+    for (name, text) in [("package.json", "{\"name\":\"mine\"}"), ("notes.json", "mine")] {
+        fs::write(folder.join(name), text).unwrap();
+        let (status, _, said) = baseline("save", &folder, &records(temporary.path(), "new", &[9]), &["--replace"]);
+        assert!(status == Some(2) && said.contains(name), "{said}");
+        assert_eq!(files(&folder).len(), before.len() + 1);
+        fs::remove_file(folder.join(name)).unwrap();
+    }
+
+    // A record of the folder itself stays what it is, also where ontick would write it in other words.
+    let text = fs::read_to_string(&before[0]).unwrap().replace(',', ", ");
+    let own = folder.join("own.json");
+    fs::write(&own, &text).unwrap();
+    let (status, text_of_save, said) = baseline("save", &folder, &[own.to_str().unwrap().into()], &["--replace"]);
+    assert!(status == Some(0) && text_of_save.starts_with("there "), "{text_of_save}{said}");
+    assert_eq!(files(&folder).len(), 1);
+}
+
+#[test]
 fn what_is_of_another_job_or_nothing_at_all_is_refused() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("baseline");
