@@ -60,10 +60,13 @@ pub(crate) fn latency(ns: Option<u64>) -> String {
 
 /// The share of the cycles, missed ones included, that were acted on in time, in percent; a dash where nothing tells it.
 pub(crate) fn share_in_time(series: &Series) -> String {
-    let (below, all) = (series.in_time(IN_TIME_NS), series.cycles());
+    below_limit(series).map_or_else(|| "—".into(), |_| share(series.in_time(IN_TIME_NS), series.cycles()))
+}
+
+/// So many of all in percent, rounded down; a dash of none.
+pub(crate) fn share(below: u64, all: u64) -> String {
     match all {
         0 => "—".into(),
-        _ if below_limit(series).is_none() => "—".into(),
         _ if below == all => "100%".into(),
         _ => format!("{}%", percent_down(below, all, decimals_needed(below, all))),
     }

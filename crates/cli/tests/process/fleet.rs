@@ -81,6 +81,47 @@ fn a_fleet_is_ranked_compared_and_searched_for_machines_apart() {
 }
 
 #[test]
+fn cycles_in_time_are_those_of_the_report_and_what_nobody_counted_is_a_dash() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |machine: &str, tool: &str, change: &dyn Fn(&mut Series)| {
+        let mut run = Run::new(tool, "timer");
+        let mut series = Series::from("hybrid".to_owned());
+        change(&mut series);
+        run.series.push(series);
+        let file = folder.path().join(machine).join("a.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, store::text(&run)).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let place = folder.path().to_str().unwrap();
+    // The last two columns of the first row below the head; a name may have a line of its own.
+    let last_row = |args: &[&str]| {
+        let text = stdout(&run(&[&["report"], args].concat()));
+        let below = text.lines().skip_while(|line| !line.contains("< 3us")).skip(1);
+        let columns =
+            below.map(|line| line.split("  ").map(str::trim).filter(|word| !word.is_empty()).collect::<Vec<_>>());
+        let row = columns.into_iter().find(|row| row.len() > 5).unwrap_or_else(|| panic!("{text}"));
+        [row[row.len() - 2].to_owned(), row[row.len() - 1].to_owned()]
+    };
+    let early = of("pi-1", "ontick", &|series| {
+        series.latency.add(0, 1, 1_000);
+        (series.early, series.missed) = (600, 24);
+    });
+    assert_eq!(last_row(&["--fleet", place]), ["39.06%", "24"]);
+    assert_eq!(last_row(&[&early]), ["39.06%", "24"]);
+    let group = &surveyed(place)["jobs"][0]["groups"][0];
+    assert_eq!((&group["cycles"], &group["in_time"], &group["missed"]), (&1_024.into(), &400.into(), &24.into()));
+
+    let summary = of("pi-2", "cyclictest", &|series| {
+        (series.latency.overflow, series.latency.max_ns) = (1_000, Some(41_000));
+    });
+    assert_eq!(last_row(&["--fleet", place]), ["—", "—"]);
+    assert_eq!(last_row(&[&summary]), ["—", "—"]);
+    let group = &surveyed(place)["jobs"][0]["groups"][0];
+    assert_eq!((&group["in_time"], &group["missed"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
 fn what_is_no_fleet_is_refused_in_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap().to_owned();

@@ -19,6 +19,7 @@
 //! assert_eq!(survey.jobs[0].groups[0].latency.quantile(0.9999), Some(2_000));
 //! ```
 
+mod cycles;
 mod kind;
 mod outlying;
 mod rows;
@@ -32,6 +33,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 
 use crate::{Histogram, Run};
+use cycles::Cycles;
 pub use kind::{Job, Kind};
 pub use outlying::Outlying;
 use rows::{Row, by_machine, median};
@@ -63,7 +65,7 @@ struct Sum {
     job: usize,
     kind: Kind,
     series: u64,
-    missed: u64,
+    cycles: Cycles,
     tally: Tally,
 }
 
@@ -141,8 +143,13 @@ pub struct Group {
     pub kind: Kind,
     /// How many series were added up.
     pub series: u64,
-    /// Cycles that were missed.
-    pub missed: u64,
+    /// Cycles that were acted on and, as far as anybody counted them, those that were missed.
+    pub cycles: u64,
+    /// Those of them that were certainly acted on less than 3 us late and not early; `None` where a summary among the
+    /// records does not tell it.
+    pub in_time: Option<u64>,
+    /// Cycles that were missed; `None` where a tool among those that made the records does not count them.
+    pub missed: Option<u64>,
     /// All latencies of all machines.
     pub latency: Histogram,
     /// Each machine's 99.99th percentile (the median of its records'), in ns, ascending.
@@ -167,7 +174,7 @@ impl Fleet {
             let group = self.group(Job::of(run, series), &kind);
             let sum = &mut self.groups[group as usize];
             sum.series += 1;
-            sum.missed = sum.missed.saturating_add(series.missed);
+            sum.cycles.add(run, series);
             sum.tally.add(&series.latency);
             if let Some(p99_99_ns) = series.latency.quantile(0.9999) {
                 self.rows.push(Row { group, machine, week, p99_99_ns });
@@ -231,7 +238,13 @@ impl Fleet {
             self.jobs.push(place.0.clone());
             self.jobs.len() - 1
         });
-        self.groups.push(Sum { job, kind: kind.clone(), series: 0, missed: 0, tally: Tally::default() });
+        self.groups.push(Sum {
+            job,
+            kind: kind.clone(),
+            series: 0,
+            cycles: Cycles::default(),
+            tally: Tally::default(),
+        });
         self.places.insert(place, group);
         group
     }
@@ -268,7 +281,9 @@ impl Sum {
         Group {
             kind: self.kind,
             series: self.series,
-            missed: self.missed,
+            cycles: self.cycles.all,
+            in_time: self.cycles.in_time,
+            missed: self.cycles.missed,
             latency: self.tally.sum(),
             machines_p99_99_ns,
             weeks: weeks.into_iter().filter_map(middle).collect(),

@@ -9,7 +9,6 @@ use crate::html::page::around;
 use crate::html::sections::simulated;
 use crate::html::table::swatch;
 use crate::markup::Markup;
-use crate::number::{decimals_needed, percent_down};
 use crate::plot::machines::{Strip, machines};
 use crate::plot::weeks::{Course, weeks};
 use crate::plot::{Curve, Plot, panels};
@@ -88,17 +87,10 @@ fn ranking(body: &mut Markup, surveyed: &Surveyed, profiles: &Profiles) {
         for ns in [0.5, 0.99, 0.9999].map(|q| group.latency.quantile(q)).into_iter().chain([group.latency.max_ns]) {
             body.leaf("td", &[], &ns.map_or_else(|| "—".into(), time));
         }
-        body.leaf("td", &[], &share(group)).leaf("td", &[], &count(group.missed));
+        body.leaf("td", &[], &number(&words::share_in_time(group))).leaf("td", &[], &number(&words::missed(group)));
         body.leaf("td", &[], &count(group.latency.count())).close();
     }
     body.close().close().close();
-}
-
-fn share(group: &Group) -> String {
-    match words::in_time(group) {
-        (_, 0) => "—".into(),
-        (below, all) => number(&format!("{}%", percent_down(below, all, decimals_needed(below, all)))),
-    }
 }
 
 fn changes(body: &mut Markup, surveyed: &Surveyed) {

@@ -7,7 +7,7 @@ use super::words;
 use crate::Style;
 use crate::colour::Paint;
 use crate::figures::latency;
-use crate::number::{count, decimals_needed, percent_down};
+use crate::number::count;
 use crate::printable::printable;
 use crate::text::{hanging, shortened};
 
@@ -94,17 +94,11 @@ fn ranking(surveyed: &Surveyed, profiles: &Profiles, style: &Style) -> String {
 
 fn figures(group: &Group) -> Vec<String> {
     let h = &group.latency;
-    let (below, all) = words::in_time(group);
-    let share = match all {
-        0 => "—".into(),
-        _ if below == all => "100%".into(),
-        _ => format!("{}%", percent_down(below, all, decimals_needed(below, all))),
-    };
     let quantiles = [0.5, 0.99, 0.9999].map(|q| latency(h.quantile(q)));
     [count(group.machines_p99_99_ns.len() as u64)]
         .into_iter()
         .chain(quantiles)
-        .chain([latency(h.max_ns), share, count(group.missed)])
+        .chain([latency(h.max_ns), words::share_in_time(group), words::missed(group)])
         .collect()
 }
 

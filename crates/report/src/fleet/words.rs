@@ -3,7 +3,8 @@
 use ontick_record::fleet::{Change, Group, Kind, Outlying, Shift, Survey, Surveyed};
 use ontick_units::show;
 
-use crate::number::{counted, times};
+use crate::figures::share;
+use crate::number::{count, counted, times};
 
 /// `100 000 records of 2 500 machines`, then when, then what of them is simulated or not dated.
 pub(super) fn about(survey: &Survey) -> Vec<String> {
@@ -51,9 +52,14 @@ pub(super) fn kernel(kind: &Kind) -> &str {
     if kind.kernel.is_empty() { "not stated" } else { &kind.kernel }
 }
 
-/// Cycles in time (within 3 us) and all cycles of a group.
-pub(super) fn in_time(group: &Group) -> (u64, u64) {
-    (group.latency.below(crate::figures::IN_TIME_NS), group.latency.count().saturating_add(group.missed))
+/// The share of a group's cycles that were acted on in time, as in the report of one record.
+pub(super) fn share_in_time(group: &Group) -> String {
+    group.in_time.map_or_else(|| "—".into(), |in_time| share(in_time, group.cycles))
+}
+
+/// Missed cycles; a dash where not all were counted.
+pub(super) fn missed(group: &Group) -> String {
+    group.missed.map_or_else(|| "—".into(), count)
 }
 
 /// What a change is called.
