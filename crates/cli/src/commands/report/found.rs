@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 use ontick_record::store::StoreError;
@@ -20,19 +20,25 @@ const DEEPEST: usize = 16;
 /// The files of all places, each a folder, a file or a pattern, in the order of machines. Symbolic links are not followed
 /// within a folder, so that nothing is read twice.
 pub fn found(places: &[PathBuf]) -> Result<Vec<Found>, StoreError> {
-    let mut files = Vec::new();
+    let (mut files, mut named) = (Vec::new(), Vec::new());
     for place in places {
         let problem = |error| StoreError::Io { path: place.clone(), error };
         match fs::metadata(place) {
-            Ok(kind) if kind.is_dir() => below(place, DEEPEST, &is_json, &mut files).map_err(problem)?,
+            Ok(kind) if kind.is_dir() => {
+                below(place, DEEPEST, &is_json, &mut files).map_err(problem)?;
+                named.push(place.clone());
+            }
             Ok(_) => files.push(place.clone()),
-            Err(_) if is_pattern(place) => files.extend(matching(place)?),
+            Err(_) if is_pattern(place) => {
+                files.extend(matching(place)?);
+                named.push(walked_from(&fixed_part(place)).into());
+            }
             Err(error) => return Err(problem(error)),
         }
     }
     files.sort_unstable();
     files.dedup();
-    Ok(of_machines(files))
+    Ok(of_machines(files, &named))
 }
 
 fn below(
@@ -61,6 +67,16 @@ fn is_pattern(place: &Path) -> bool {
     place.to_string_lossy().contains(['*', '?', '['])
 }
 
+/// The folder that a pattern begins with.
+fn fixed_part(pattern: &Path) -> PathBuf {
+    pattern.components().take_while(|part| !is_pattern(Path::new(part))).collect()
+}
+
+/// Where the files of a pattern with this fixed part are looked for.
+fn walked_from(fixed: &Path) -> &Path {
+    if fixed.as_os_str().is_empty() { Path::new(".") } else { fixed }
+}
+
 /// The files that a pattern names. The walk is not left to `glob::glob`: its `**` follows symbolic links, in circles too.
 fn matching(pattern: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let problem = |problem| StoreError::NotARecord { path: pattern.into(), problem };
@@ -68,10 +84,9 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let compiled = Pattern::new(text).map_err(|error| problem(format!("not a pattern: {}", error.msg)))?;
     let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
 
-    let parts: Vec<Component> = pattern.components().collect();
-    let fixed = parts.iter().take_while(|part| !is_pattern(Path::new(part))).count();
-    let start: PathBuf = parts[..fixed].iter().collect();
-    let deepest = if text.contains("**") { DEEPEST } else { parts.len() - fixed - 1 };
+    let start = fixed_part(pattern);
+    let open = pattern.components().count() - start.components().count();
+    let deepest = if text.contains("**") { DEEPEST } else { open - 1 };
 
     let mut files = Vec::new();
     let here = start.as_os_str().is_empty();
@@ -79,7 +94,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, StoreError> {
         let file = if here { file.strip_prefix(".").unwrap_or(file) } else { file };
         compiled.matches_path_with(file, options)
     };
-    let walked = below(if here { Path::new(".") } else { &start }, deepest, &wanted, &mut files);
+    let walked = below(walked_from(&start), deepest, &wanted, &mut files);
     match walked {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::Io { path: pattern.into(), error }),
         _ if files.is_empty() => Err(problem("no file is named so".into())),
@@ -88,9 +103,11 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 /// A machine is the folder that its records lie in, by its path below the folder of all. A record in that folder itself
-/// is a machine of its own, by its file's name.
-fn of_machines(files: Vec<PathBuf>) -> Vec<Found> {
-    let all = common(&files);
+/// is a machine of its own, by its file's name. The folder of all holds the folders that were `named`, too: one machine's
+/// folder alone in it is that machine's nevertheless.
+fn of_machines(files: Vec<PathBuf>, named: &[PathBuf]) -> Vec<Found> {
+    let of_files = files.iter().map(|file| file.parent().unwrap_or(Path::new("")));
+    let all = common(of_files.chain(named.iter().map(PathBuf::as_path)));
     let machine = |file: &Path| -> String {
         let folder = file.parent().unwrap_or(Path::new(""));
         let folder = folder.strip_prefix(&all).unwrap_or(folder);
@@ -103,9 +120,8 @@ fn of_machines(files: Vec<PathBuf>) -> Vec<Found> {
     found
 }
 
-/// The deepest folder that holds all files.
-fn common(files: &[PathBuf]) -> PathBuf {
-    let mut folders = files.iter().map(|file| file.parent().unwrap_or(Path::new("")));
+/// The deepest folder that holds all of these, or is one of them.
+fn common<'a>(mut folders: impl Iterator<Item = &'a Path>) -> PathBuf {
     let Some(first) = folders.next() else { return PathBuf::new() };
     folders.fold(first.to_path_buf(), |common, folder| {
         common.components().zip(folder.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
@@ -117,7 +133,12 @@ mod tests {
     use super::*;
 
     fn machines(files: &[&str]) -> Vec<String> {
-        of_machines(files.iter().map(PathBuf::from).collect()).into_iter().map(|found| found.machine).collect()
+        machines_below(&[], files)
+    }
+
+    fn machines_below(named: &[&str], files: &[&str]) -> Vec<String> {
+        let named: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
+        of_machines(files.iter().map(PathBuf::from).collect(), &named).into_iter().map(|found| found.machine).collect()
     }
 
     #[test]
@@ -127,6 +148,24 @@ mod tests {
         assert_eq!(machines(&["f/pi-1.json", "f/pi-2.json"]), ["pi-1", "pi-2"]);
         assert_eq!(machines(&["f/pi-1.json", "f/pi-2/a.json"]), ["pi-1", "pi-2"]);
         assert_eq!(machines(&["a.json"]), ["a"]);
+    }
+
+    #[test]
+    fn the_only_machine_of_a_folder_is_one() {
+        let files = ["f/pi-1/a.json", "f/pi-1/b.json"];
+        assert_eq!(machines_below(&["f"], &files), ["pi-1", "pi-1"]);
+        assert_eq!(machines_below(&["f/pi-1"], &files), ["a", "b"], "its own folder holds all records");
+        assert_eq!(machines_below(&["."], &["./pi-1/a.json"]), ["pi-1"]);
+        assert_eq!(machines_below(&["f/pi-1", "g"], &["f/pi-1/a.json", "g/b.json"]), ["f/pi-1", "g"]);
+
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("pi-1")).unwrap();
+        ["pi-1/a.json", "pi-1/b.json"].iter().for_each(|name| fs::write(at(name), "{}").unwrap());
+        for place in [at(""), at("*/*.json"), at("**/*.json"), at("pi-?/*.json")] {
+            let machines: Vec<String> = found(&[place]).unwrap().into_iter().map(|one| one.machine).collect();
+            assert_eq!(machines, ["pi-1", "pi-1"]);
+        }
     }
 
     #[test]
