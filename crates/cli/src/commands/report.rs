@@ -29,7 +29,7 @@ pub struct Report {
     files: Vec<PathBuf>,
     /// Survey the records of many machines, a folder for each: which kind is worst, what changed since the week before,
     /// which machine stands apart; of a folder and those below it, or of a pattern in quotes
-    #[arg(long, value_name = "DIR|GLOB", num_args = 1.., conflicts_with_all = ["files", "plot", "svg"])]
+    #[arg(long, value_name = "DIR|GLOB", num_args = 1.., conflicts_with_all = ["files", "plot"])]
     fleet: Vec<PathBuf>,
     /// What to print
     #[arg(long = "as", value_name = "FORMAT", default_value = "summary")]
@@ -134,6 +134,9 @@ impl Report {
             Format::Json => ontick_report::fleet::json,
             _ => return Err(Failure::new("of a fleet there is a summary or --as json: name one file for the rest")),
         };
+        if self.pictures.wanted() {
+            return Err(Failure::new("of a fleet there is no picture in a file of its own: --html FILE has them"));
+        }
         let survey = match &self.arrow {
             Some(path) => table::write(path, |add| fleet::survey(&self.fleet, add))?,
             None => fleet::survey(&self.fleet, &mut |_, _| Ok(()))?,

@@ -134,7 +134,11 @@ fn what_is_no_fleet_is_refused_in_a_sentence() {
     refused(&["--fleet", &format!("{place}/*.json")], "no file is named so");
     refused(&["--fleet", &format!("{place}/none")], "No such file or directory");
     refused(&["--fleet", &place, "--as", "rows"], "of a fleet there is a summary or --as json");
-    refused(&["--fleet", &place, "--svg", "a.svg"], "cannot be used with");
+    let picture = folder.path().join("a.picture");
+    refused(&["--fleet", &place, "--svg", picture.to_str().unwrap()], "of a fleet there is no picture");
+    #[cfg(feature = "png")]
+    refused(&["--fleet", &place, "--png", picture.to_str().unwrap()], "of a fleet there is no picture");
+    refused(&["--fleet", &place, "--plot", "latency", "--svg", "a.svg"], "cannot be used with");
     fs::write(folder.path().join("package.json"), "{}").unwrap();
     let table = folder.path().join("all.arrow");
     refused(&["--fleet", &place, "--arrow", table.to_str().unwrap()], "none of the 1 files is a record");
