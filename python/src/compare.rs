@@ -37,10 +37,7 @@ pub fn compare_json(before: &Record, after: &Record) -> PyResult<String> {
 #[pyfunction]
 pub fn decide(before: &Record, after: &Record, requirements: Vec<String>) -> PyResult<String> {
     let requirements: Vec<RelativeRequirement> = requirements.iter().map(|text| word(text)).collect::<PyResult<_>>()?;
-    let pairs = compare::partners(&before.0, &after.0);
-    if pairs.is_empty() {
-        return Err(argument("the two runs have no series of the same name"));
-    }
+    let pairs = compare::all_partners(&before.0, &after.0).map_err(argument)?;
     let against = |requirement: &RelativeRequirement| {
         let requirement = *requirement;
         pairs.iter().map(move |(before, after)| {

@@ -101,6 +101,44 @@ pub fn partners<'a>(before: &'a Run, after: &'a Run) -> Vec<(&'a Series, &'a Ser
     before.series.iter().filter_map(partner).collect()
 }
 
+/// Why not every series of two runs stands against one of the other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unpaired {
+    /// None does.
+    #[error("the two runs have no series of the same name")]
+    All,
+    /// Some have no partner.
+    #[error("not every series is in both runs: {}", alone(.only_before, .only_after))]
+    Some {
+        /// Names of series of the first run alone.
+        only_before: Vec<String>,
+        /// Names of series of the second run alone.
+        only_after: Vec<String>,
+    },
+}
+
+fn alone(only_before: &[String], only_after: &[String]) -> String {
+    let named = |names: &[String], run: &str| {
+        let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        (!names.is_empty()).then(|| format!("{} in the {run} alone", names.join(", ")))
+    };
+    let parts: Vec<String> = named(only_before, "first").into_iter().chain(named(only_after, "second")).collect();
+    parts.join("; ")
+}
+
+/// As [`partners`], where a series that has none would go unjudged.
+pub fn all_partners<'a>(before: &'a Run, after: &'a Run) -> Result<Vec<(&'a Series, &'a Series)>, Unpaired> {
+    let pairs = partners(before, after);
+    let Comparison { only_before, only_after, .. } = compare(before, after);
+    if pairs.is_empty() {
+        return Err(Unpaired::All);
+    }
+    match only_before.is_empty() && only_after.is_empty() {
+        true => Ok(pairs),
+        false => Err(Unpaired::Some { only_before, only_after }),
+    }
+}
+
 fn pair((run_before, before): (&Run, &Series), (run_after, after): (&Run, &Series)) -> Pair {
     let both = |of: fn(&Series) -> Option<u64>| Ratio::of(of(before), of(after));
     Pair {
@@ -191,6 +229,10 @@ mod tests {
         let pairs: Vec<_> = c.pairs.iter().map(|p| (p.before.as_str(), p.p50.ratio)).collect();
         assert_eq!(pairs, [("a", Some(0.5)), ("c", Some(2.0))]);
         assert_eq!((c.only_before, c.only_after), (vec!["b".into()], vec!["d".into()]));
+        let said = all_partners(&before, &after).unwrap_err().to_string();
+        assert_eq!(said, "not every series is in both runs: \"b\" in the first alone; \"d\" in the second alone");
+        assert_eq!(all_partners(&before, &run("ontick 1", &[("x", &[1])])), Err(Unpaired::All));
+        assert_eq!(all_partners(&before, &before).unwrap().len(), 3);
     }
 
     #[test]

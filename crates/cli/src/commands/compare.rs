@@ -95,10 +95,7 @@ impl Compare {
         let [before, after] = runs else {
             return Err(Failure::new("--require is for two runs: the second is held against the first"));
         };
-        let pairs = comparing::partners(before, after);
-        if pairs.is_empty() {
-            return Err(Failure::new("--require: the two runs have no series of the same name"));
-        }
+        let pairs = comparing::all_partners(before, after).map_err(|why| Failure::new(format!("--require: {why}")))?;
         let against = |requirement: &RelativeRequirement| {
             let requirement = *requirement;
             pairs.iter().map(move |(before, after)| {

@@ -41,6 +41,41 @@ fn a_comparison_has_three_outcomes() {
 }
 
 #[test]
+fn a_series_of_one_run_alone_is_not_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = record(folder.path(), "base", 10_000, 10_000);
+    let mut more = ontick_record::store::read(&base).unwrap();
+    more.series.push(ontick_record::Series { name: "spin".into(), ..more.series[0].clone() });
+    let both = folder.path().join("both");
+    fs::write(&both, ontick_record::store::text(&more)).unwrap();
+    more.series.swap(0, 1);
+    more.series[1].name = "sleep".into();
+    let other = folder.path().join("other");
+    fs::write(&other, ontick_record::store::text(&more)).unwrap();
+
+    let require = ["--require", "p99 <= 1.2x"];
+    let (status, text, said) = compared(&both, &other, &require);
+    assert!(status == Some(2) && text.is_empty(), "{text}");
+    assert!(said.contains("\"hybrid\" in the first alone; \"sleep\" in the second alone"), "{said}");
+    assert_eq!(compared(&both, &both, &require).0, Some(0));
+    assert_eq!(compared(&both, &other, &[]).0, Some(0), "a table may have them");
+}
+
+#[test]
+fn summaries_decide_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, max: u32| {
+        let path = folder.path().join(name);
+        let line = format!("T: 0 ( 1234) P:80 I:1000 C: 100000 Min:      3 Act:    5 Avg:    5 Max:     {max}\n");
+        fs::write(&path, line).unwrap();
+        path
+    };
+    let (status, text, _) = compared(&of("base", 95), &of("new", 100), &["--require", "p50 <= 1.2x"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(status == Some(3) && text.contains("not every record holds this percentile"), "{text}");
+}
+
+#[test]
 fn a_comparison_is_a_junit_file_and_json_too() {
     let folder = tempfile::tempdir().unwrap();
     let (base, slow) = (record(folder.path(), "base", 10_000, 5_000), record(folder.path(), "slow", 15_000, 5_000));
