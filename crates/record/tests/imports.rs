@@ -245,6 +245,27 @@ fn osnoises_figures_are_those_of_rows() {
     assert_eq!(figures(&run, 1), (4_717, 1, Some(0), None, None));
 }
 
+/// The only row begins at 0 and may be 1 or 100 us wide.
+#[test]
+fn rows_of_which_nothing_tells_the_width_bound_nothing() {
+    let first = "# RTLA osnoise histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\n\
+                 Index   CPU-000   CPU-001\n0          4298      4628\nover:         0         0\n\
+                 count:     4298      4628\nmin:          0         0\navg:          0         0\nmax:          0         0\n";
+    let run = import::read(first, "x", None).unwrap();
+    assert_eq!(figures(&run, 0), (4_298, 4_298, Some(0), None, None));
+    assert_eq!(run.series[1].latency.quantile(0.5), None);
+    assert!(has_note(&run, "all samples are in the first row, whose width rtla does not say"));
+    assert!(!has_note(&run, "maximum are known"));
+    assert_eq!(run, store::parse(&store::text(&run)).unwrap());
+
+    // Without its figures timerlat does not tell it either; with them it does.
+    let timerlat = "Index   IRQ-000\n0   10\nover:   0\n";
+    let run = import::read(timerlat, "x", None).unwrap();
+    assert_eq!(figures(&run, 0), (10, 10, None, None, None));
+    let run = import::read(&format!("{timerlat}count:   10\nmin:   1\navg:   2\nmax:   7\n"), "x", None).unwrap();
+    assert_eq!((run.series[0].latency.quantile(0.5), figures(&run, 0).3), (Some(7_999), Some(7_999)));
+}
+
 #[test]
 fn the_last_table_of_rtla_top_counts() {
     let run = read("rtla-top-timerlat.txt");

@@ -189,7 +189,8 @@ impl Table {
         if let Some(missing) = missing {
             return Err(ImportError::at(self.last_line, format!("the table ends without {missing}: it is cut off")));
         }
-        let row_width = self.row_width();
+        let known_width = self.row_width(tracer);
+        let row_width = known_width.unwrap_or(1);
         let mut run = Run::new(tracer.tool, tracer.measurement);
         run.duration_ns = self.duration_ns;
         let mut named = Vec::new();
@@ -202,7 +203,8 @@ impl Table {
             if tracer.figures_of_rows && row_width > 1 {
                 (figures.max, figures.mean) = (None, None);
             }
-            let latency = figures.histogram().map_err(|e| ImportError::new(format!("{name}: {e}")))?;
+            let shown = if known_width.is_some() { figures.clone() } else { without_rows(&figures) };
+            let latency = shown.histogram().map_err(|e| ImportError::new(format!("{name}: {e}")))?;
             let settings = Settings { method: tracer.method.into(), cpu: Some(column.cpu), ..Settings::default() };
             run.series.push(Series { name: name.clone(), settings, latency, ..Series::default() });
             named.push((name, figures));
@@ -211,17 +213,23 @@ impl Table {
         if row_width > 1 {
             run.notes.push(format!("rows are taken to be {row_width} wide, the largest step that fits their indexes"));
         }
+        if known_width.is_none() {
+            run.notes.push("all samples are in the first row, whose width rtla does not say".into());
+        }
         run.notes.extend(self.notes);
         Ok(run)
     }
 
     /// rtla does not say how wide its rows are and leaves out empty ones. Their indexes are multiples of
-    /// the width, so it is at most the greatest common divisor.
-    fn row_width(&self) -> u64 {
+    /// the width, so it is at most the greatest common divisor. `None` where there are samples and nothing bounds it.
+    fn row_width(&self, tracer: &Tracer) -> Option<u64> {
         let step = self.rows.iter().fold(0, |width, (index, _)| greatest_common_divisor(width, *index));
-        let largest = self.max.iter().flatten().flatten().max();
-        // All samples in the first row: it holds at least the largest of them.
-        if step == 0 { largest.map_or(1, |max| max.saturating_add(1)) } else { step }
+        if step > 0 || self.rows.is_empty() {
+            return Some(step.max(1));
+        }
+        // All samples in the first row: it holds at least the largest of them, unless that is the row's own beginning.
+        let largest = self.max.iter().flatten().flatten().max().filter(|max| !tracer.figures_of_rows || **max > 0);
+        largest.map(|max| max.saturating_add(1))
     }
 
     fn column(&self, i: usize, row_width: u64) -> Result<Figures, String> {
@@ -242,6 +250,12 @@ impl Table {
             mean: pick(&self.avg).map(|v| v as f64),
         })
     }
+}
+
+/// How many samples there were, and none of it where nobody knows how much a row covers.
+fn without_rows(figures: &Figures) -> Figures {
+    let overflow = figures.rows.iter().fold(figures.overflow, |sum, (_, count)| sum.saturating_add(*count));
+    Figures { rows: Vec::new(), overflow, max: None, mean: None, ..figures.clone() }
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
