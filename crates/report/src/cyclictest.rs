@@ -30,9 +30,9 @@ pub fn cyclictest_hist(run: &Run, rows: Option<u64>) -> String {
     let us = |ns: Option<u64>| ns.unwrap_or(0) / 1_000;
     let _ = writeln!(text, "# Total: {}", join(inside.iter().copied(), 9, " "));
     for (name, value) in [
-        ("Min", (|s: &Series| s.latency.min_ns) as fn(&Series) -> Option<u64>),
+        ("Min", (|s: &Series| s.latency.min_ns.or(lowest(&s.latency))) as fn(&Series) -> Option<u64>),
         ("Avg", |s| s.latency.mean().map(|mean| mean as u64)),
-        ("Max", |s| s.latency.max_ns),
+        ("Max", |s| s.latency.max_ns.or(highest(&s.latency))),
     ] {
         let _ = writeln!(text, "# {name} Latencies: {}", join(run.series.iter().map(|s| us(value(s))), 5, " "));
     }
@@ -48,6 +48,17 @@ pub fn cyclictest_hist(run: &Run, rows: Option<u64>) -> String {
         let _ = writeln!(text, "# Thread {thread}: {others}");
     }
     text
+}
+
+/// Where the lowest row begins, for a minimum that is not known.
+fn lowest(h: &Histogram) -> Option<u64> {
+    h.buckets().iter().map(|bucket| bucket.low_ns).min()
+}
+
+/// Where the highest row ends, for a maximum that is not known: cyclictest's form has no word for that, and one below the
+/// rows contradicts them. Where samples lie beyond the rows, it is below them, by which a reader can tell.
+fn highest(h: &Histogram) -> Option<u64> {
+    h.buckets().iter().map(|bucket| bucket.high_ns()).max()
 }
 
 /// Comment lines that tell the columns apart; readers of the format skip what begins with `#`.

@@ -59,6 +59,28 @@ fn a_plot_script_reads_the_histogram() {
     assert!(data[0].starts_with("000000\t000000"));
 }
 
+/// As of a cyclictest histogram whose last lines were lost, and of one that some samples exceed by nobody knows how much.
+#[test]
+fn an_unknown_maximum_is_read_back_as_nothing_wrong() {
+    let mut run = ontick_record::Run::new("cyclictest", "timer");
+    let mut series = ontick_record::Series::default();
+    series.latency.add(3_000, 1_000, 90);
+    series.latency.add(7_000, 1_000, 10);
+    (series.latency.min_ns, series.latency.max_ns) = (None, None);
+    run.series.push(series);
+    let read = |run: &ontick_record::Run| {
+        let text = cyclictest_hist(run, None);
+        let back = ontick_record::import::read(&text, "x", None).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let latency = back.series.into_iter().next().unwrap().latency;
+        (latency.count(), latency.min_ns, latency.max_ns, latency.quantile(0.5), latency.quantile(0.99))
+    };
+    assert_eq!(read(&run), (100, Some(3_000), Some(7_999), Some(3_999), Some(7_999)));
+    run.series[0].latency.overflow = 5;
+    assert_eq!(read(&run), (105, Some(3_000), None, Some(3_999), None));
+    run.series[0].latency.max_ns = Some(95_000);
+    assert_eq!(read(&run), (105, Some(3_000), Some(95_999), Some(3_999), Some(95_999)));
+}
+
 #[test]
 fn rows_beyond_the_histogram_are_overflows() {
     let run = sample::prove();

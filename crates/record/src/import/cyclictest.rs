@@ -251,14 +251,19 @@ impl Found {
                 return Err(ImportError::at(*line, problem));
             }
         }
+        let mean = pick(&self.mean, "Avg Latencies")?.map(|m| m as f64);
+        let max = pick(&self.max, "Max Latencies")?;
+        // What lies beyond the rows is larger than them. Only a program that did not know it writes otherwise.
+        let beyond = rows.last().map_or(0, |(value, _)| value.saturating_add(1));
+        let unknown = overflow > 0 && max.is_some_and(|max| u64::try_from(max).is_ok_and(|max| max < beyond));
         Ok(Figures {
             unit_ns,
             row_width: 1,
             rows,
             overflow,
             min: pick(&self.min, "Min Latencies")?,
-            max: pick(&self.max, "Max Latencies")?,
-            mean: pick(&self.mean, "Avg Latencies")?.map(|m| m as f64),
+            max: max.filter(|_| !unknown),
+            mean: mean.filter(|_| !unknown),
         })
     }
 }
