@@ -47,6 +47,9 @@ pub enum HistogramError {
     /// The sum of its counts has no room.
     #[error("the histogram counts more samples than fit 64 bits")]
     Count,
+    /// A bucket with samples contradicts minimum or maximum.
+    #[error("a sample of the histogram lies below its minimum or above its maximum")]
+    Extremes,
 }
 
 /// A record could not be read or written.

@@ -308,8 +308,16 @@ impl Histogram {
         match (sorted, total) {
             (false, _) => Err(HistogramError::Order),
             (_, None) => Err(HistogramError::Count),
+            _ if self.buckets.iter().any(|b| self.lies_beyond(b)) => Err(HistogramError::Extremes),
             _ => Ok(()),
         }
+    }
+
+    /// Whether a bucket contradicts minimum or maximum by more than its width, which rounding does not.
+    fn lies_beyond(&self, bucket: &Bucket) -> bool {
+        let above = self.max_ns.is_some_and(|max| bucket.low_ns.saturating_sub(bucket.width_ns) > max);
+        let below = self.min_ns.is_some_and(|min| bucket.high_ns().saturating_add(bucket.width_ns) < min);
+        bucket.count > 0 && (above || below)
     }
 }
 
@@ -432,6 +440,17 @@ mod tests {
         let mut empty = Histogram::default();
         empty.merge(&h);
         assert_eq!(empty, h);
+    }
+
+    #[test]
+    fn samples_beyond_the_extremes_are_unsound() {
+        let of = |text: &str| serde_json::from_str::<Histogram>(text).unwrap().check();
+        assert_eq!(of(r#"{"max_ns":100,"buckets":[[9000000,1,5000]]}"#), Err(HistogramError::Extremes));
+        assert_eq!(of(r#"{"min_ns":9000000,"max_ns":9000000,"buckets":[[7,1,1]]}"#), Err(HistogramError::Extremes));
+        // The extremes lie within their buckets, or beside them by rounding.
+        assert_eq!(of(r#"{"min_ns":1100,"max_ns":2010,"buckets":[[1000,128,1],[2000,128,1]]}"#), Ok(()));
+        assert_eq!(of(r#"{"min_ns":1130,"max_ns":1999,"buckets":[[1000,128,1],[2000,128,1]]}"#), Ok(()));
+        assert_eq!(of(r#"{"max_ns":95,"buckets":[[9000000,1,0]]}"#), Ok(()));
     }
 
     #[test]
