@@ -43,6 +43,8 @@ pub(crate) struct Interval {
     /// From the log's start, in seconds.
     pub ends: f64,
     pub histogram: Histogram,
+    /// How many bytes the histogram was before it was compressed.
+    pub unpacked: usize,
 }
 
 /// Whether a line can be one of an interval: its last field is a compressed histogram.
@@ -66,11 +68,12 @@ pub(crate) fn read_interval(line: &str) -> Result<Interval, String> {
         number.ok_or_else(|| format!("\"{}\" is no time in seconds", text.chars().take(24).collect::<String>()))
     };
     let bytes = STANDARD.decode(encoded.trim_matches('"')).map_err(|_| "the histogram is damaged: it is not base64")?;
-    let buckets = encoding::decode(&bytes).map_err(|error| error.to_string())?;
+    let (buckets, unpacked) = encoding::decode(&bytes).map_err(|error| error.to_string())?;
     Ok(Interval {
         tag: tag.to_owned(),
         ends: seconds(starts)? + seconds(length)?,
         histogram: Histogram::from_buckets(buckets),
+        unpacked,
     })
 }
 

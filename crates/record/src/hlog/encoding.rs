@@ -107,8 +107,8 @@ pub fn encode(buckets: &[Bucket]) -> Vec<u8> {
     [&COMPRESSED.to_be_bytes()[..], &(packed.len() as u32).to_be_bytes(), &packed].concat()
 }
 
-/// The buckets of a compressed histogram.
-pub fn decode(bytes: &[u8]) -> Result<Vec<Bucket>, EncodingError> {
+/// The buckets of a compressed histogram, and how many bytes it was before it was compressed.
+pub fn decode(bytes: &[u8]) -> Result<(Vec<Bucket>, usize), EncodingError> {
     let word =
         |bytes: &[u8], at: usize| -> Option<u32> { Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?)) };
     if word(bytes, 0) != Some(COMPRESSED) {
@@ -131,7 +131,7 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Bucket>, EncodingError> {
         return Err(EncodingError::Header("its values are shifted or scaled"));
     }
     let payload = plain.get(HEADER..).and_then(|rest| rest.get(..length as usize)).ok_or(EncodingError::Damaged)?;
-    counts(payload, Layout::new(digits, lowest)?)
+    Ok((counts(payload, Layout::new(digits, lowest)?)?, plain.len()))
 }
 
 fn counts(mut payload: &[u8], layout: Layout) -> Result<Vec<Bucket>, EncodingError> {

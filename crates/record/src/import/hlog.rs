@@ -11,6 +11,12 @@ pub(super) const IMPORTER: Importer = Importer { name: "hlog", tool: "an HdrHist
 
 /// No log has more kinds of histograms than a record may have series.
 const MOST_TAGS: usize = 4_096;
+/// Buckets of all tags: a record with more is not read.
+const MOST_BUCKETS: usize = 3_000_000;
+/// A thousand bytes of a line may unpack to a million. Histograms become a few times as large; a log may take this much for
+/// each of its bytes, and so much besides.
+const UNPACKED_OF_A_BYTE: usize = 40;
+const UNPACKED_BESIDES: usize = 8 << 20;
 
 fn wrote(text: &str) -> bool {
     lines(text).any(|line| line.text.starts_with("#[Histogram log format version"))
@@ -20,6 +26,7 @@ fn wrote(text: &str) -> bool {
 fn read(text: &str) -> Result<Run, ImportError> {
     let mut run = Run::new("HdrHistogram", "latency");
     let (mut tags, mut ends, mut last_line) = (BTreeMap::<String, Histogram>::new(), 0f64, 0);
+    let (mut room, mut buckets) = (text.len().saturating_mul(UNPACKED_OF_A_BYTE).saturating_add(UNPACKED_BESIDES), 0);
     for line in lines(text) {
         last_line = line.number;
         let words = line.text.as_ref();
@@ -35,7 +42,16 @@ fn read(text: &str) -> Result<Run, ImportError> {
         if tags.len() == MOST_TAGS && !tags.contains_key(&interval.tag) {
             return Err(line.error(format!("the log has more than {MOST_TAGS} tags")));
         }
-        tags.entry(interval.tag).or_default().merge(&interval.histogram);
+        room = room
+            .checked_sub(interval.unpacked)
+            .ok_or_else(|| line.error("the log unpacks to far more than its size"))?;
+        let tag = tags.entry(interval.tag).or_default();
+        buckets -= tag.buckets().len();
+        tag.merge(&interval.histogram);
+        buckets += tag.buckets().len();
+        if buckets > MOST_BUCKETS {
+            return Err(line.error(format!("the log has more than {MOST_BUCKETS} buckets")));
+        }
     }
     if tags.is_empty() {
         return Err(ImportError::at(last_line, "the log ends without an interval: it is cut off"));
@@ -57,4 +73,38 @@ fn started(text: &str) -> Option<String> {
     let fits = milliseconds.is_finite() && milliseconds.abs() < 1e14;
     let time = fits.then(|| jiff::Timestamp::from_millisecond(milliseconds as i64).ok()).flatten()?;
     Some(date::text(time))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
+
+    use super::*;
+
+    /// An interval whose million buckets are empty and take a thousand bytes.
+    fn swollen() -> String {
+        let empty = vec![0u8; (1 << 20) - 40];
+        let mut plain: Vec<u8> =
+            [0x1c84_9313, empty.len() as u32, 0, 5].into_iter().flat_map(u32::to_be_bytes).collect();
+        [1u64, u64::MAX >> 1, 1.0f64.to_bits()].into_iter().for_each(|long| plain.extend(long.to_be_bytes()));
+        plain.extend(empty);
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&plain).unwrap();
+        let packed = encoder.finish().unwrap();
+        let bytes = [&0x1c84_9314u32.to_be_bytes()[..], &(packed.len() as u32).to_be_bytes(), &packed].concat();
+        format!("0.0,1.0,1.0,{}\n", STANDARD.encode(bytes))
+    }
+
+    #[test]
+    fn a_log_does_not_unpack_to_far_more_than_its_size() {
+        let line = swollen();
+        assert!(line.len() < 2_000 && read(&line).is_ok());
+        let why = read(&line.repeat(12)).unwrap_err().to_string();
+        assert!(why.contains("line 9: the log unpacks to far more"), "{why}");
+    }
 }
