@@ -5,7 +5,7 @@ use ontick_record::confidence::upper_95;
 use ontick_record::{Case, Measurement, Run, Series, Side};
 use ontick_units::{exact, show};
 
-use crate::figures::{IN_TIME_NS, latency};
+use crate::figures::IN_TIME_NS;
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
 use crate::together::{is_together, members, on_cpus_like, with_all_cpus};
@@ -121,8 +121,13 @@ fn sentence(run: &Run, series: &Series) -> String {
     let Wording { acts, sample } = wording(&run.measurement);
     let (below, all) = (series.in_time(IN_TIME_NS), series.cycles());
     if below_limit(series).is_none() {
-        let [seen, max] = [counted(all, sample), latency(series.latency.max_ns)];
-        return format!("{who} acted on {seen}, the largest latency was {max}; the record does not hold the others.");
+        let seen = counted(all, sample);
+        return match series.latency.max_ns.map(show) {
+            Some(max) => {
+                format!("{who} acted on {seen}, the largest latency was {max}; the record does not hold the others.")
+            }
+            None => format!("{who} acted on {seen}; the record does not hold how late."),
+        };
     }
     let load = if is_loaded(series) { " under load" } else { "" };
     let bound = upper_95(all - below, all);
@@ -166,7 +171,7 @@ fn each_cpu(run: &Run, together: &Series) -> String {
 /// Gaps are not attempts that can be in time or late: how many, and how long, is what they say.
 fn gaps(run: &Run, series: &Series, who: &str) -> String {
     let seen = counted(series.latency.count(), "time");
-    let max = latency(series.latency.max_ns);
+    let max = series.latency.max_ns.map_or_else(|| "is not known".into(), show);
     let over = if run.duration_ns > 0 { format!(" in {}", plain(run.duration_ns)) } else { String::new() };
     let lengths = match series.latency.quantile(0.5) {
         Some(p50) => format!("half of the gaps up to {}, the longest {max}", show(p50)),
@@ -362,6 +367,11 @@ mod tests {
         }
         let text = verdict(&noise);
         assert!(text.contains(", by 1,") && text.ends_with("5 times: the longest gap 8.00us."), "{text}");
+        noise.series.truncate(2);
+        noise.series[1].latency.max_ns = None;
+        assert!(verdict(&noise).ends_with("10 times: the longest gap is not known."), "{}", verdict(&noise));
+        noise.measurement = "timer".into();
+        assert!(verdict(&noise).ends_with("10 cycles; the record does not hold how late."), "{}", verdict(&noise));
     }
 
     #[test]
