@@ -90,6 +90,26 @@ pub fn keep_heap() {
     }
 }
 
+/// How many bytes of its stack the calling thread has not used yet; 0 where that cannot be known.
+#[inline(never)]
+pub fn stack_left() -> usize {
+    let here = 0u8;
+    let mut low = std::ptr::null_mut();
+    let mut size = 0;
+    // SAFETY: the attributes are used only where pthread_getattr_np has initialised them, and destroyed once.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return 0;
+        }
+        if libc::pthread_attr_getstack(&attributes, &mut low, &mut size) != 0 {
+            low = std::ptr::null_mut();
+        }
+        libc::pthread_attr_destroy(&mut attributes);
+    }
+    if low.is_null() { 0 } else { std::ptr::from_ref(&here).addr().saturating_sub(low.addr()) }
+}
+
 /// The processor's own counter.
 #[cfg(target_arch = "x86_64")]
 pub fn counter() -> u64 {

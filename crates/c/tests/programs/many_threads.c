@@ -1,5 +1,5 @@
 /* Several timed threads in one program: a reader that looks while another records, messages of each thread's own, and a
- * thread that cannot be given back by another. */
+ * thread that cannot be given back by another, and a thread with a small stack. */
 #include <ontick.h>
 #include <pthread.h>
 #include "expect.h"
@@ -30,6 +30,24 @@ static void *timed(void *place)
     return NULL;
 }
 
+/* As a small system's threads are; what is refused there (a policy, the memory lock) does not matter. */
+static void *small(void *unused)
+{
+    ontick_thread *thread = NULL;
+    EXPECT(ontick_thread_setup(NULL, &thread) == ONTICK_OK);
+    EXPECT(ontick_thread_restore(&thread) == ONTICK_OK);
+    return unused;
+}
+
+static void try_small(void)
+{
+    pthread_attr_t how;
+    pthread_t thread;
+    EXPECT(pthread_attr_init(&how) == 0 && pthread_attr_setstacksize(&how, 64 << 10) == 0);
+    EXPECT(pthread_create(&thread, &how, small, NULL) == 0);
+    EXPECT(pthread_join(thread, NULL) == 0 && pthread_attr_destroy(&how) == 0);
+}
+
 int main(void)
 {
     ontick_thread *thread = NULL;
@@ -52,6 +70,7 @@ int main(void)
     REFUSED(ontick_thread_restore(&thread), ONTICK_ERROR_WRONG_THREAD, "only the thread that was set up");
     EXPECT(thread != NULL);
     EXPECT(ontick_recorder_free(&recorder) == ONTICK_OK);
+    try_small();
     puts("each thread has its own");
     return 0;
 }

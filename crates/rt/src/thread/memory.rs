@@ -7,8 +7,12 @@ use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 use super::Refusal;
 use crate::sys;
 
-/// How much of the stack is touched, in bytes; threads have 2 MiB by default.
+/// How much of the stack is touched at most, in bytes; threads have 2 MiB by default.
 const STACK: usize = 512 * 1024;
+/// How much of a small stack is left alone, in bytes: for what runs meanwhile, such as a signal's handler.
+const SPARE: usize = 64 * 1024;
+/// How much of the stack one call touches, in bytes.
+const FRAME: usize = 16 * 1024;
 /// How much of the heap is touched and kept, in bytes.
 const HEAP: usize = 4 << 20;
 
@@ -45,11 +49,23 @@ pub(super) fn prefault_heap() {
     std::hint::black_box(&block);
 }
 
-/// Touches the calling thread's stack, so that later calls do not fault it in.
-#[inline(never)]
+/// Touches the calling thread's stack, as far as it has one, so that later calls do not fault it in.
 pub fn prefault_stack() {
-    let mut touched = [0u8; STACK];
+    let bytes = STACK.min(sys::stack_left().saturating_sub(SPARE));
+    if bytes >= FRAME {
+        touch_stack(bytes);
+    }
+}
+
+#[inline(never)]
+fn touch_stack(bytes: usize) {
+    let mut touched = [0u8; FRAME];
     touched.iter_mut().step_by(1024).for_each(|byte| *byte = 1);
+    std::hint::black_box(&touched);
+    if bytes >= 2 * FRAME {
+        touch_stack(bytes - FRAME);
+    }
+    // Used once more, so that the deeper call cannot take this one's place.
     std::hint::black_box(&touched);
 }
 
@@ -74,5 +90,12 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_thread_with_a_small_stack_is_touched_no_further_than_it_reaches() {
+        for stack in [64 << 10, 128 << 10, STACK] {
+            std::thread::Builder::new().stack_size(stack).spawn(prefault_stack).unwrap().join().unwrap();
+        }
     }
 }
