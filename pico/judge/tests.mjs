@@ -139,6 +139,28 @@ const cases = {
     say(`9.6 million edges/s: ${session.edges.length} of ${count} sent, ${counted} counted, ${status.gaps} gaps`);
   },
 
+  'faster than the processor and than the host: each loss is said, and the answers come'(session) {
+    const { pico } = session;
+    const pace = pico.packetNs;
+    pico.packetNs *= 200;
+    function* train() {
+      for (let n = 0; n < 1_500_000; n++) yield [n * 13, 1, n % 2 === 0];
+    }
+    const { lost, status, count } = session.capture(train(), { rest: 1000, hurry: pace });
+    const ours = lost.filter(({ bank }) => bank === 0);
+    const gaps = ours.filter(({ edges }) => edges === null);
+    check(gaps.length > 0 && gaps.length <= status.gaps, `${gaps.length} gaps said of ${status.gaps}`);
+    check(ours.every(({ from, to }) => from <= to), 'a time');
+    const counted = lost.reduce((sum, { edges }) => sum + (edges ?? 0), 0);
+    check(counted <= status.lost && session.edges.length + counted <= count, `${counted} counted of ${status.lost}`);
+    // Where edges are missing, something is said of that time.
+    const ticks = session.edges.map(([tick]) => tick);
+    const isSaid = (a, b) => ours.some(({ from, to }) => from <= b && to >= a);
+    const holes = ticks.slice(1).filter((tick, n) => tick - ticks[n] > 100 && !isSaid(ticks[n], tick));
+    check(holes.length === 0, `nothing is said of the time before ${holes.slice(0, 3)}`);
+    say(`${session.edges.length} of ${count} sent, ${gaps.length} gaps said of ${status.gaps}`);
+  },
+
   'reference pulses by a wire from GP16'(session) {
     session.pico.wire(16, 5);
     for (const [high, low, count] of [[2, 3, 200], [12500, 112500, 5], [1001, 77, 300]]) {

@@ -246,7 +246,7 @@ impl Bank {
 
     fn say_lost(&mut self, queue: &mut Queue) {
         if let Some(lost) = self.lost.take() {
-            queue.say(&Message::Lost(lost));
+            queue.say_lost(lost);
         }
     }
 

@@ -64,6 +64,7 @@ impl Capture {
             return;
         }
         let until = self.halt(queue);
+        queue.say_all_lost();
         self.say_status(until, queue);
         self.is_running = false;
     }
@@ -121,7 +122,7 @@ impl Capture {
         pio::start(PIO0, SAMPLERS | COMPRESSORS);
         for (number, bank) in (0_u8..).zip(&mut self.banks) {
             bank.begin(to);
-            queue.say(&Message::Lost(Lost { bank: number, from, to, edges: None }));
+            queue.say_lost(Lost { bank: number, from, to, edges: None });
         }
     }
 

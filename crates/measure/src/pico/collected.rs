@@ -1,6 +1,6 @@
 //! What a Pico has sent of the edges of some lines.
 
-use ontick_pico::{LINES_OF_BANK, Lost, Message, TICK_NS, TICKS_PER_SECOND, VERSION};
+use ontick_pico::{BANKS, LINES_OF_BANK, Lost, Message, TICK_NS, TICKS_PER_SECOND, VERSION};
 use ontick_record::capture::{Edge, Recorded};
 use ontick_record::run::Instrument;
 
@@ -19,6 +19,15 @@ pub struct Collected {
     lost: u64,
     gaps: u64,
     unseen_ns: u64,
+    said: [Counts; BANKS as usize],
+    counted: Counts,
+}
+
+/// Edges that were lost, and gaps: what was said of a bank one by one, or counted by the Pico.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    lost: u64,
+    gaps: u64,
 }
 
 impl Collected {
@@ -31,8 +40,12 @@ impl Collected {
     pub fn take(&mut self, message: &Message) {
         match *message {
             Message::Edges(edges) => edges.for_each(|edge| self.add(edge)),
-            Message::Lost(lost) if self.lines.iter().any(|line| line / LINES_OF_BANK == lost.bank) => self.lose(lost),
-            Message::Status { until, .. } => self.until = self.until.max(until),
+            Message::Lost(lost) => self.lose(lost),
+            Message::Status { until, lost, gaps, .. } => {
+                self.until = self.until.max(until);
+                self.counted.lost = self.counted.lost.max(lost.into());
+                self.counted.gaps = self.counted.gaps.max(gaps.into());
+            }
             _ => {}
         }
     }
@@ -50,7 +63,19 @@ impl Collected {
         self.until = self.until.max(edge.tick);
     }
 
+    fn is_of_bank(&self, bank: u8) -> bool {
+        self.lines.iter().any(|line| line / LINES_OF_BANK == bank)
+    }
+
     fn lose(&mut self, lost: Lost) {
+        let Some(said) = self.said.get_mut(usize::from(lost.bank)) else { return };
+        match lost.edges {
+            Some(edges) => said.lost += u64::from(edges),
+            None => said.gaps += 1,
+        }
+        if !self.is_of_bank(lost.bank) {
+            return;
+        }
         match lost.edges {
             Some(edges) => self.lost += u64::from(edges),
             None => {
@@ -58,6 +83,17 @@ impl Collected {
                 let ns = lost.to.saturating_sub(lost.from).saturating_mul(NS);
                 self.unseen_ns = self.unseen_ns.saturating_add(ns);
             }
+        }
+    }
+
+    /// What the Pico counted beyond what it said one by one: the lost edges of all banks, and the gaps, each of which is said
+    /// of each bank.
+    fn unsaid(&self) -> Counts {
+        let lost: u64 = self.said.iter().map(|said| said.lost).sum();
+        let gaps = (0_u8..).zip(&self.said).filter(|(bank, _)| self.is_of_bank(*bank)).map(|(_, said)| said.gaps).min();
+        Counts {
+            lost: self.counted.lost.saturating_sub(lost),
+            gaps: self.counted.gaps.saturating_sub(gaps.unwrap_or_default()),
         }
     }
 
@@ -90,7 +126,14 @@ impl Collected {
         });
         let left_out = (self.left_out > 0)
             .then(|| format!("sent {} edges more than can be kept: they are not compared", self.left_out));
-        [lost, gaps, disordered, left_out].into_iter().flatten().collect()
+        let unsaid = self.unsaid();
+        let unsaid = (unsaid.lost > 0 || unsaid.gaps > 0).then(|| {
+            format!(
+                "counted {} lost edges and {} gaps beyond those, and not when each was, as what it sent was taken too late",
+                unsaid.lost, unsaid.gaps
+            )
+        });
+        [lost, gaps, unsaid, disordered, left_out].into_iter().flatten().collect()
     }
 }
 
@@ -140,5 +183,23 @@ mod tests {
         }
         let notes = collected.notes().join("; ");
         assert!(notes.starts_with("lost 7 edges") && notes.contains("1 times, 1.000 ms"), "{notes}");
+    }
+
+    #[test]
+    fn what_is_counted_and_not_said_one_by_one_is_told() {
+        let status = |lost, gaps| Message::Status { until: 200_000, sent: 9, lost, gaps };
+        let mut collected = Collected::new(&[2]);
+        for bank in 0..2 {
+            collected.take(&Message::Lost(Lost { bank, from: 1_000, to: 126_000, edges: None }));
+            collected.take(&Message::Lost(Lost { bank, from: 126_000, to: 127_000, edges: Some(5) }));
+        }
+        collected.take(&status(10, 1));
+        let before = collected.notes();
+        assert!(before.len() == 2 && !before.join("; ").contains("beyond"), "{before:?}");
+        // An earlier status takes nothing away.
+        collected.take(&status(17, 4));
+        collected.take(&status(11, 2));
+        let notes = collected.notes().join("; ");
+        assert!(notes.contains("counted 7 lost edges and 3 gaps beyond those"), "{notes}");
     }
 }
