@@ -86,7 +86,7 @@ pub struct TrainRequest {
     pub line: Name,
     /// What it is left at.
     pub on_exit: OnExit,
-    /// How wide a pulse should be, in ns.
+    /// How wide a pulse should be, in ns; the module makes none below 1 us.
     pub width_ns: u64,
     /// From the beginning of one to that of the next, in ns.
     pub period_ns: u64,
@@ -96,6 +96,13 @@ pub struct TrainRequest {
     pub undisturbed: Undisturbed,
     /// Where the kernel's thread runs.
     pub placement: Placement,
+}
+
+impl TrainRequest {
+    /// What comes nearest to it: calibration may have left less than the module's shortest pulse.
+    fn possible(&self) -> Self {
+        Self { width_ns: self.width_ns.max(abi::WIDTH_MIN_NS), ..self.clone() }
+    }
 }
 
 /// A pulse as the module made it.
@@ -124,6 +131,7 @@ pub struct Train {
 impl Train {
     /// Takes the line and starts.
     pub fn start(plan: &TrainRequest) -> Result<Self, Error> {
+        let plan = &plan.possible();
         check(plan)?;
         let (cpu, priority) = placement::placement(plan.placement)?;
         let flags = match plan.undisturbed {
@@ -221,6 +229,12 @@ fn refusal(error: io::Error, plan: &TrainRequest) -> Error {
             line: plan.line.clone(),
             why: "driving it may sleep (a chip on a bus, or gpio-sim), so nothing can be off meanwhile".into(),
         },
+        Some(libc::ERANGE) => Error::Refused(format!(
+            "the module makes no pulse of {} every {}: each must last from 1us to 1s, and the gap after it {} at least",
+            exact(plan.width_ns),
+            exact(plan.period_ns),
+            exact(abi::GAP_MIN_NS)
+        )),
         _ => line::refusal(&error, &plan.line).unwrap_or(Error::Device(error)),
     }
 }
@@ -252,6 +266,22 @@ mod tests {
         assert!(dense.contains("100us at least"), "{dense}");
         assert!(check(&plan(Timer::Udelay, Undisturbed::Interrupts, 10_000_000, 12_000_000)).is_ok());
         assert!(check(&plan(Timer::Hrtimer, Undisturbed::No, 900_000, 990_000)).is_ok());
+    }
+
+    #[test]
+    fn a_pulse_that_calibration_left_too_narrow_is_the_narrowest_that_there_is() {
+        for timer in Timer::ALL {
+            assert_eq!(plan(timer, Undisturbed::No, 1, 9_000).possible(), plan(timer, Undisturbed::No, 1_000, 9_000));
+        }
+        let wide = plan(Timer::Usleep, Undisturbed::No, 20_000, 90_000);
+        assert_eq!(wide.possible(), wide);
+    }
+
+    #[test]
+    fn a_train_that_is_out_of_range_is_no_fault_of_its_line() {
+        let plan = plan(Timer::Usleep, Undisturbed::No, 9_500, 10_000);
+        let error = refusal(io::Error::from_raw_os_error(libc::ERANGE), &plan).to_string();
+        assert!(error.contains("the gap after it 1us at least") && !error.contains("lines"), "{error}");
     }
 
     #[test]
