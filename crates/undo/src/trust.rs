@@ -42,6 +42,19 @@ pub fn check_metadata_of(path: &Path, found: &Metadata, user: Option<u32>) -> Re
 /// Checks the folders above a path, up to `top` (which is not looked at): in none of them can another user
 /// put something else in its place. What is not there yet is not at fault.
 pub fn check_parents(path: &Path, top: &Path) -> io::Result<Result<(), Untrusted>> {
+    check_parents_of(path, top, None)
+}
+
+/// Checks a file and the folders above it, both as it is named and where links lead; what belongs to this user is believed,
+/// too.
+pub fn check_file_of(path: &Path, user: Option<u32>) -> io::Result<Result<(), Untrusted>> {
+    let (resolved, top) = (path.canonicalize()?, Path::new("/"));
+    let file = check_metadata_of(&resolved, &fs::metadata(&resolved)?, user);
+    let (named, led_to) = (check_parents_of(path, top, user)?, check_parents_of(&resolved, top, user)?);
+    Ok(file.and(named).and(led_to))
+}
+
+fn check_parents_of(path: &Path, top: &Path, user: Option<u32>) -> io::Result<Result<(), Untrusted>> {
     // As it is named, and where links on the way lead.
     let resolved = path.parent().and_then(|parent| parent.canonicalize().ok());
     let named = path.ancestors().skip(1);
@@ -51,7 +64,7 @@ pub fn check_parents(path: &Path, top: &Path) -> io::Result<Result<(), Untrusted
         }
         match fs::metadata(folder) {
             Ok(found) => {
-                if let Err(untrusted) = check_parent(folder, &found) {
+                if let Err(untrusted) = check_parent(folder, &found, user) {
                     return Ok(Err(untrusted));
                 }
             }
@@ -100,9 +113,9 @@ pub fn check_only_root_replaces(path: &Path) -> io::Result<Result<(), Untrusted>
     Ok(Ok(()))
 }
 
-fn check_parent(folder: &Path, found: &Metadata) -> Result<(), Untrusted> {
+fn check_parent(folder: &Path, found: &Metadata, user: Option<u32>) -> Result<(), Untrusted> {
     let untrusted = |why: String| Err(Untrusted { path: folder.to_owned(), why });
-    if let Some(why) = foreign_owner(found) {
+    if let Some(why) = foreign_owner(found).filter(|_| user != Some(found.uid())) {
         return untrusted(why);
     }
     let mode = found.mode();
@@ -237,5 +250,12 @@ mod tests {
         assert!(check_metadata_of(&file, &found, Some(65_533)).is_err());
         chown(&folder, Some(65_534), None).unwrap();
         assert_eq!(check_parents(&file, dir.path()).unwrap().unwrap_err().path, folder);
+        assert_eq!(check_file_of(&file, Some(65_534)).unwrap(), Ok(()));
+        assert!(check_file_of(&file, None).unwrap().is_err());
+        chown(&file, Some(0), None).unwrap();
+        assert_eq!(check_file_of(&file, None).unwrap().unwrap_err().path, folder, "it can be replaced");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(check_file_of(&link, None).unwrap().unwrap_err().path, folder, "where a link leads");
     }
 }
