@@ -18,6 +18,7 @@ const READY_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) struct Running {
     pru: u32,
     block: Block,
+    remote: Remote,
     guard: Option<Guard>,
     patience_ms: u64,
 }
@@ -83,7 +84,7 @@ impl Running {
         send(Step::Start)?;
         remote.start()?;
 
-        let mut running = Self { pru, block, guard: Some(guard), patience_ms };
+        let mut running = Self { pru, block, remote, guard: Some(guard), patience_ms };
         running.wait(|word| word == IS_READY, at::MAGIC, "did not answer through the shared RAM")?;
         match running.block.read(at::KIND) {
             word if word == kind.word() => Ok(running),
@@ -109,6 +110,12 @@ impl Running {
     /// See [`state`].
     pub(super) fn state(&mut self) -> u32 {
         self.block.read(at::STATE)
+    }
+
+    /// What the kernel calls the PRU's state once it does not run any more, whatever its firmware left in the shared RAM;
+    /// where that cannot be read, it runs.
+    pub(super) fn halted(&self) -> Option<String> {
+        self.remote.state().ok().filter(|state| !matches!(state.as_str(), "" | "running"))
     }
 
     /// What it has found so far.

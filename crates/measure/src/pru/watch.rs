@@ -49,8 +49,8 @@ pub(super) fn watch(
 ) -> Result<Watched, Error> {
     let (began, conditions) = (Instant::now(), Watch::start(None));
     let mut seen = Progress::default();
-    let (mut shown, mut ended) = (began, false);
-    while !ended {
+    let (mut shown, mut ended, mut halted) = (began, false, None);
+    while !ended && halted.is_none() {
         sleep(LOOK.min(left(limits, began)).max(Duration::from_millis(1)));
         let over = left(limits, began).is_zero() || observer.stopped();
         ended = over || running.state() != state::RUNNING;
@@ -58,6 +58,8 @@ pub(super) fn watch(
             continue;
         }
         shown = Instant::now();
+        // The shared RAM stays as it was when somebody stops the PRU.
+        halted = running.halted();
         let found = running.found();
         let so_far = latency(&found);
         ended = limits.stop_over_ns.is_some_and(|most_ns| so_far.max_ns.is_some_and(|max_ns| max_ns > most_ns));
@@ -67,7 +69,15 @@ pub(super) fn watch(
             ended = true;
         }
     }
-    let found = running.stop()?;
+    let found = match halted.or_else(|| running.halted()) {
+        None => running.stop()?,
+        Some(state) => {
+            observer.note(format!(
+                "{name}: ended, because the PRU is {state}: somebody else stopped it, and figures are those until then"
+            ));
+            running.found()
+        }
+    };
     observer.note_all(running.give_back().into_iter().map(|what| format!("{name}: {what}")));
     let latency = latency(&found);
     seen.keep(&latency, &found, began.elapsed(), observer);

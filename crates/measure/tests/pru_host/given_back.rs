@@ -72,6 +72,29 @@ fn what_ran_before_runs_again() {
 }
 
 #[test]
+fn a_counted_run_ends_when_somebody_else_stops_the_pru() {
+    let machine = Machine::new(play);
+    let block = Block::open(&machine.path(""), 0);
+    let began = Instant::now();
+    let (series, notes) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while machine.state(0) != "running" {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            machine.set(0, "state", "stop");
+        });
+        measured(Length::Count(1_000_000_000), |limits, o| train(&machine).measure("pru", limits, o))
+    });
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    // It may be seen a moment before the PRU stands still.
+    let count = series.unwrap().latency.count();
+    assert!(count > 0 && count <= u64::from(block.get(at::DONE)), "{count}");
+    assert!(notes.iter().any(|note| note.contains("somebody else stopped it")), "{notes:?}");
+    assert_eq!((machine.firmware(0).as_str(), machine.installed().len()), (FORMER, 1));
+}
+
+#[test]
 fn firmware_that_was_installed_stays() {
     let machine = Machine::new(play);
     let name = "ontick-pulse-pru0.elf";
