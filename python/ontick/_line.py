@@ -59,7 +59,7 @@ class Line:
         return self._native.read()
 
     def write(self, value: bool) -> None:
-        """Drives it, and returns when the chip has it."""
+        """Drives an output, and returns when the chip has it."""
         self._native.write(bool(value))
 
     def edge(self, timeout: Time | None = None) -> Edge | None:

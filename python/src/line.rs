@@ -44,6 +44,7 @@ pub struct Line {
     generation: u32,
     name: Name,
     backend: &'static str,
+    is_output: bool,
     open: Mutex<Option<Open>>,
 }
 
@@ -73,7 +74,8 @@ impl Line {
         let (bias, on_exit): (Bias, OnExit) = (word(bias)?, word(on_exit)?);
         let request = Request { direction, bias, active_low, edges, on_exit };
         let line = py.detach(|| Open::open(&name, &request)).map_err(|error| of_line(&error))?;
-        Ok(Self { generation: fork::generation(), name, backend: line.backend().name(), open: Mutex::new(Some(line)) })
+        let (backend, is_output) = (line.backend().name(), matches!(direction, Direction::Output(_)));
+        Ok(Self { generation: fork::generation(), name, backend, is_output, open: Mutex::new(Some(line)) })
     }
 
     #[getter]
@@ -91,6 +93,9 @@ impl Line {
     }
 
     fn write(&self, py: Python<'_>, value: bool) -> PyResult<()> {
+        if !self.is_output {
+            return Err(argument(format!("line {}: it was not opened as \"output\", so it is not driven", self.name)));
+        }
         py.detach(|| {
             self.with(|line| {
                 line.write(value)?;

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from typing import Literal
 
 import ontick
 import pytest
@@ -28,6 +29,16 @@ def test_a_driven_line_is_seen(joined: tuple[str, str]) -> None:
         pass
     with ontick.Line(joined[1]) as seen:
         assert seen.value is False
+
+
+@pytest.mark.parametrize("direction", ["input", "as-is"])
+def test_only_an_output_is_driven(joined: tuple[str, str], direction: Literal["input", "as-is"]) -> None:
+    with ontick.Line(joined[0], direction) as line, ontick.Line(joined[1]) as seen:
+        with pytest.raises(ontick.ArgumentError, match=f'line {joined[0]}: it was not opened as "output"'):
+            line.write(True)
+        with pytest.raises(ontick.ArgumentError, match="not opened as"):
+            line.value = True
+        assert line.read() is False and seen.read() is False
 
 
 def test_edges_come_in_order_with_their_times(joined: tuple[str, str]) -> None:
