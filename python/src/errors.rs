@@ -66,7 +66,11 @@ pub fn argument(sentence: impl ToString) -> PyErr {
 pub fn of_line(error: &LineError) -> PyErr {
     let class = match error {
         LineError::Name(_) | LineError::Unsupported { .. } => Class::Argument,
-        LineError::NoSuchLine { .. } | LineError::NotFound { .. } => Class::LineNotFound,
+        LineError::NoSuchLine { .. }
+        | LineError::NoSuchChip { .. }
+        | LineError::NoSuchName { .. }
+        | LineError::NotMade { .. }
+        | LineError::NotFound { .. } => Class::LineNotFound,
         LineError::InUse { .. } => Class::LineInUse,
         LineError::Permission { .. } => Class::LinePermission,
         _ => Class::Line,

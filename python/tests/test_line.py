@@ -73,6 +73,8 @@ def test_a_line_that_is_not_there() -> None:
     assert isinstance(missing.value, ontick.LineNotFoundError) and "gpiochip99" in str(missing.value)
     with pytest.raises(ontick.LineNotFoundError):
         ontick.Line("NO_SUCH_LINE")
+    with pytest.raises(ontick.LineNotFoundError, match="nosuch"):
+        ontick.remove_chip("nosuch")
 
 
 def test_absurd_arguments_are_refused(chip: str) -> None:

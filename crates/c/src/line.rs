@@ -152,7 +152,11 @@ impl ontick_line_options {
 pub(crate) fn refused(error: &Error) -> Failure {
     let status = match error {
         Error::Name(_) => ONTICK_ERROR_ARGUMENT,
-        Error::NoSuchLine { .. } | Error::NotFound { .. } => ONTICK_ERROR_NOT_FOUND,
+        Error::NoSuchLine { .. }
+        | Error::NoSuchChip { .. }
+        | Error::NoSuchName { .. }
+        | Error::NotMade { .. }
+        | Error::NotFound { .. } => ONTICK_ERROR_NOT_FOUND,
         Error::InUse { .. } => ONTICK_ERROR_IN_USE,
         Error::Permission { .. } => ONTICK_ERROR_REFUSED,
         Error::Unsupported { .. } => ONTICK_ERROR_UNSUPPORTED,
@@ -258,4 +262,24 @@ pub unsafe extern "C" fn ontick_line_edge(line: *mut ontick_line, deadline_ns: u
 pub unsafe extern "C" fn ontick_line_close(line: *mut *mut ontick_line) -> c_int {
     // SAFETY: as the header asks.
     unsafe { close(line, drop) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine with GPIO chips says which it has.
+    #[test]
+    fn what_no_chip_has_is_not_found() {
+        let name: Name = "gpiochip99:3".parse().unwrap();
+        let there = vec!["gpiochip0".to_owned()];
+        for error in [
+            Error::NoSuchChip { name: name.clone(), there: there.clone() },
+            Error::NoSuchName { name: name.clone(), chips: there },
+            Error::NoSuchLine { name: name.clone(), chip: "gpiochip0".into(), last: 3 },
+            Error::NotFound { name, why: "there is no GPIO chip".into() },
+        ] {
+            assert_eq!(guard(|| Err(refused(&error))), ONTICK_ERROR_NOT_FOUND, "{error}");
+        }
+    }
 }

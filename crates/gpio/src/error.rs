@@ -7,6 +7,8 @@ use rustix::io::Errno;
 
 use crate::{Backend, Name, NameError};
 
+const NOT_MADE: &str = "is not there (a chip is created when one of its lines is first used or wired)";
+
 /// Why a line could not be opened, or a chip not be looked at.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -76,6 +78,14 @@ pub enum Error {
         /// What was asked of it, and what to use instead.
         what: String,
     },
+    /// The simulated chip was not made yet.
+    #[error("simulated chip {chip}: {} {NOT_MADE}", path.display())]
+    NotMade {
+        /// The chip.
+        chip: String,
+        /// Where its file would be.
+        path: PathBuf,
+    },
     /// The file behind a simulated chip is no chip, or one of another version.
     #[error("simulated chip {chip}: {} {what}", path.display())]
     Chip {
@@ -128,6 +138,7 @@ pub enum LookError {
 fn without_name(error: &Error) -> String {
     match error {
         Error::Chip { path, what, .. } => format!("{} {what}", path.display()),
+        Error::NotMade { path, .. } => format!("{} {NOT_MADE}", path.display()),
         Error::NotFound { why, .. } => why.clone(),
         Error::Permission { path, remedy, .. } => format!("no permission to open {} ({remedy})", path.display()),
         other => other.to_string(),

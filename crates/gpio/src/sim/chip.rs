@@ -47,8 +47,6 @@ pub(super) fn check_line(name: &Name, chip: &str, line: u32) -> Result<(), Error
     }
 }
 
-const UNMADE: &str = "is not there (a chip is created when one of its lines is first used or wired)";
-
 /// Where chips are: memory that all of a machine's processes can share, and that a reboot empties.
 fn folder() -> PathBuf {
     let shared = Path::new("/dev/shm");
@@ -109,7 +107,9 @@ fn check(chip: &str, path: &Path, opened: io::Result<File>) -> Result<Page, Erro
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Err(wrong("belongs to another user (use another name)".into()));
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(wrong(UNMADE.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::NotMade { chip: chip.into(), path: path.into() });
+        }
         Err(error) => return Err(wrong(format!("cannot be opened: {error}"))),
     };
     let seen = file.metadata().map_err(|error| wrong(format!("cannot be looked at: {error}")))?;
@@ -195,12 +195,8 @@ pub fn list() -> io::Result<Vec<String>> {
 /// Removes the chip. Who has it open goes on with it alone.
 pub fn remove(chip: &str) -> Result<(), Error> {
     let path = path(chip);
-    fs::remove_file(&path).map_err(|error| Error::Chip {
-        chip: chip.into(),
-        path,
-        what: match error.kind() {
-            io::ErrorKind::NotFound => UNMADE.into(),
-            _ => format!("cannot be removed: {error}"),
-        },
+    fs::remove_file(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::NotMade { chip: chip.into(), path },
+        _ => Error::Chip { chip: chip.into(), path, what: format!("cannot be removed: {error}") },
     })
 }
