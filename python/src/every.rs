@@ -1,6 +1,7 @@
 //! Periods that do not drift, as an iterator.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
 
 use ontick_measure::document;
 use ontick_record::histogram::Bucket;
@@ -223,6 +224,11 @@ impl Inner {
         if self.left == 0 {
             return Ok(None);
         }
+        if self.cycle.next_ns() >= self.end_ns {
+            wait_until(self.end_ns)?;
+            self.left = 0;
+            return Ok(None);
+        }
         if interval_ns > LOOK_NS {
             while self.cycle.approach(LOOK_NS).is_some() {
                 interrupt::check()?;
@@ -240,6 +246,18 @@ impl Inner {
         }
         self.writer.record(tick.now_ns, tick.latency_ns());
         Ok(Some(Tick(tick)))
+    }
+}
+
+/// Nothing is due before `end_ns`, so this wait need not be exact.
+fn wait_until(end_ns: u64) -> PyResult<()> {
+    loop {
+        let left_ns = end_ns.saturating_sub(ClockId::Monotonic.now_ns());
+        if left_ns == 0 {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_nanos(left_ns.min(LOOK_NS)));
+        interrupt::check()?;
     }
 }
 

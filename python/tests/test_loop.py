@@ -60,6 +60,13 @@ def test_a_duration_ends_it() -> None:
     assert len(ticks) == loop.latency.count <= 12 and list(loop) == []
 
 
+@pytest.mark.parametrize("interval", ["1s", "1h"])
+def test_a_duration_ends_it_before_the_first_deadline(interval: str) -> None:
+    began = time.monotonic()
+    assert list(ontick.every(interval, duration="300ms", wait="clock_nanosleep")) == []
+    assert time.monotonic() - began < 0.9, "it does not wait for the deadline"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

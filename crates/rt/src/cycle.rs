@@ -125,6 +125,11 @@ impl<W: Wait> Cycle<W> {
         Some(self.clock.resync())
     }
 
+    /// The next deadline, in ns, as long as it is not skipped.
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns
+    }
+
     /// The wait strategy.
     pub fn wait(&self) -> &W {
         &self.wait
