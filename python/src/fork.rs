@@ -32,9 +32,19 @@ pub fn check(made_in: u32, what: &str) -> PyResult<()> {
     }
 }
 
-/// A child that is forked by this thread gets this scheduling; `None` leaves it as it is.
-pub fn give_children(before: Option<Scheduling>) {
-    BEFORE.set(before);
+/// A child that is forked by this thread gets this scheduling, unless it gets another already: a section within another
+/// found what that one had set up. Whether it does, so that [`give_children_nothing`] is due at the section's end.
+pub fn give_children(before: Scheduling) -> bool {
+    let is_outermost = BEFORE.get().is_none();
+    if is_outermost {
+        BEFORE.set(Some(before));
+    }
+    is_outermost
+}
+
+/// A child that is forked by this thread is left as it is.
+pub fn give_children_nothing() {
+    BEFORE.set(None);
 }
 
 /// Called in each child of `os.fork`.

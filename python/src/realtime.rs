@@ -40,6 +40,8 @@ pub struct Section {
 struct Held {
     watchdog: Option<Watchdog>,
     section: TimedSection,
+    /// What children get ends with it.
+    gives_children: bool,
 }
 
 #[pymethods]
@@ -122,7 +124,9 @@ impl Section {
         }
         let held = place.take();
         drop(place);
-        fork::give_children(None);
+        if held.as_ref().is_some_and(|held| held.gives_children) {
+            fork::give_children_nothing();
+        }
         let ended = py.detach(|| held.map_or(Ok(()), Held::end));
         ended.map_err(|error| {
             Class::Refused.error(format!("the thread's former policy or CPUs cannot be restored: {error}"))
@@ -135,13 +139,15 @@ impl Section {
         let begun = if strict { TimedSection::begin_strict(cpu, setup) } else { TimedSection::begin(cpu, setup) };
         let section = begun.map_err(|error| of_section(&error))?;
         // From here on a child must not inherit what the thread has.
-        fork::give_children(Some(section.before()));
+        let gives_children = fork::give_children(section.before());
         let watched = section.policy().is_some_and(Policy::is_real_time);
         let watchdog = match limit_ns.filter(|_| watched) {
             Some(ns) => match Watchdog::watch_this_thread(Duration::from_nanos(ns)) {
                 Ok(watchdog) => Some(watchdog),
                 Err(error) => {
-                    fork::give_children(None);
+                    if gives_children {
+                        fork::give_children_nothing();
+                    }
                     return Err(Class::Refused.error(format!("starting the watchdog: {error}")));
                 }
             },
@@ -154,7 +160,7 @@ impl Section {
             cpu: section.cpu(),
             policy: lowered.or(section.policy()).map(|policy| policy.to_string()),
             memory_locked: section.memory_locked(),
-            held: Mutex::new(Some(Held { watchdog, section })),
+            held: Mutex::new(Some(Held { watchdog, section, gives_children })),
         })
     }
 }

@@ -152,6 +152,22 @@ def test_a_forked_child_is_no_real_time_process(rights: None) -> None:
     assert scheduling() == before
 
 
+def test_a_forked_child_has_what_was_there_before_the_outermost_block() -> None:
+    before = scheduling()
+
+    def child_is_as_before() -> bool:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if scheduling() == before else 1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    with ontick.realtime(cpu=min(before[2]), policy="other", lock_memory=False, strict=False):
+        with ontick.realtime(cpu="keep", policy="other", lock_memory=False, strict=False):
+            assert child_is_as_before(), "within both"
+        assert child_is_as_before(), "after the inner one"
+    assert scheduling() == before
+
+
 def test_what_is_started_within_has_no_priority(rights: None) -> None:
     program = "import os, sys; sys.exit(os.sched_getscheduler(0) * 100 + os.sched_getparam(0).sched_priority)"
     words, started = [sys.executable, "-c", program], []
