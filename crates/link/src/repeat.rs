@@ -167,10 +167,12 @@ impl Sending {
         self.asking
     }
 
-    /// Takes an answer; `false` if it is none to this stream.
+    /// Takes an answer; `false` if it is none to this stream. One that needs what was acknowledged before is late and says
+    /// nothing new, or of a receiver that was started anew and has nothing of that.
     pub fn take(&mut self, frame: &Frame) -> bool {
         let Number { stream, index } = Number::of(frame.number);
-        if frame.kind != Kind::Acknowledgement || stream != self.stream || index > self.ends() {
+        let is_own = frame.kind == Kind::Acknowledgement && stream == self.stream;
+        if !is_own || !(self.base..=self.ends()).contains(&index) {
             return false;
         }
         let Some(bits) = bitmap(frame) else { return false };
@@ -411,6 +413,27 @@ mod tests {
         let fates = (0..20).map(|n| if n == 3 || n == 11 { Fate::Lost } else { Fate::Arrives }).collect();
         let (came, _, repeated) = through(&payloads, 40, fates, Vec::new());
         assert_eq!((came, repeated), (payloads.concat(), 2));
+    }
+
+    #[test]
+    fn a_receiver_that_is_started_anew_acknowledges_nothing_of_what_went_to_the_one_before() {
+        let mut sending = Sending::new(1, TIMEOUT_NS);
+        for n in 0..3 {
+            sending.offer(vec![n], n == 2).unwrap();
+        }
+        let mut frames = (0..3).map(|_| match sending.next(0) {
+            Next::Frame(frame) => frame,
+            other => panic!("{other:?}"),
+        });
+        let (mut first, mut anew) = (Receiving::default(), Receiving::default());
+        first.take(frames.next().unwrap());
+        first.take(frames.next().unwrap());
+        let last = frames.next().unwrap();
+        sending.sent(0);
+        assert!(sending.take(&first.state(1)));
+        assert_eq!(anew.take(last), Vec::<u8>::new());
+        assert!(!sending.take(&anew.answer().unwrap()));
+        assert!(matches!(sending.next(1), Next::Frame(Frame { kind: Kind::Last, .. })));
     }
 
     #[test]

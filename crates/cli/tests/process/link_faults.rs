@@ -1,7 +1,7 @@
 //! What goes wrong at a wire: settings that differ, ends that are missing, cut wires, noise, full disks.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -162,6 +162,35 @@ fn a_killed_receiver_leaves_the_sender_telling() {
     let (status, said) = ended(sender);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("nobody answers"), "{said}");
+}
+
+/// What the one before had is gone with it, so the new one cannot complete the stream, and the sender must not say that.
+#[test]
+fn a_receiver_that_is_started_anew_does_not_count_as_the_one_before() {
+    let chip = Chip::new("anew-recv", &[]);
+    let (input, answers) = (chip.line(17), chip.line(5));
+    let receiving = ["--input", &input, "--return-output", &answers, "--timeout", "5s"];
+    let mut receiver = Receiver::start(&receiving);
+    let (line, back) = (chip.line(4), chip.line(18));
+    let arguments = ["link", "send", "--output", &line, "--return-input", &back, "--timeout", "5s"];
+    let mut sender =
+        ontick(&[&arguments, &CODE[..]].concat()).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut bytes = sender.stdin.take().unwrap();
+    // One frame each. The acknowledgement follows what is handed on.
+    for byte in *b"abc" {
+        bytes.write_all(&[byte]).unwrap();
+        assert_eq!(receiver.first(), byte);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    drop(receiver);
+    let receiver = Receiver::start(&receiving);
+    bytes.write_all(b"d").unwrap();
+    drop(bytes);
+    let (status, said) = ended(sender);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("nobody answers"), "{said}");
+    let (status, came, said) = receiver.end();
+    assert_eq!((status, came.len()), (Some(1), 0), "{said}");
 }
 
 #[test]
