@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use ontick_watch::series::SeriesId;
 use serde_json::Value;
 
 use crate::bad_disks::with_mounts;
-use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr, stdout};
+use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr, stdout, wait_until};
 
 /// A service on a port of its own.
 pub struct Service {
@@ -227,6 +228,46 @@ fn garbage_crowds_and_sleepers_do_not_end_it() {
         assert!(Instant::now() < until, "it answers nobody any more");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// As many as are served at a time. No token lets them in, and still each is answered.
+#[test]
+fn those_that_ask_and_do_not_read_are_given_up_after_half_a_minute() {
+    let folder = tempfile::tempdir().unwrap();
+    let (token, socket) = (folder.path().join("token"), folder.path().join("watch.sock"));
+    std::fs::write(&token, "0123456789abcdef\n").unwrap();
+    std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
+    let listen = format!("unix:{}", socket.display());
+    let state = folder.path().join("state").display().to_string();
+    let words = ["watch", "--state", &state, "--listen", &listen, "--token", token.to_str().unwrap()];
+    let child =
+        ontick(&[words.as_slice(), &["--every", "1s", "--policy", "other"]].concat()).stdout(Stdio::null()).spawn();
+    let _service = Running(child.unwrap());
+    wait_until("the socket of the page", || UnixStream::connect(&socket).is_ok());
+    // More answers than a socket holds.
+    let requests = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(4_000);
+    let crowd: Vec<UnixStream> = (0..256)
+        .map(|_| {
+            let mut stream = UnixStream::connect(&socket).unwrap();
+            stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+            let _ = stream.write_all(requests.as_bytes());
+            stream
+        })
+        .collect();
+    let answered = || {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        answer.starts_with("HTTP/1.1 401")
+    };
+    assert!(!answered(), "there is room beside the crowd");
+    let until = Instant::now() + Duration::from_secs(100);
+    while !answered() {
+        assert!(Instant::now() < until, "it answers nobody any more");
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    drop(crowd);
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::time::Duration;
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, watch};
 
+use super::GONE_AFTER;
+
 /// A comment this often keeps connections and proxies awake.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Who takes nothing for so long is gone.
-const GONE_AFTER: Duration = Duration::from_secs(60);
 
 /// The body of an answer that goes on.
 pub struct Feed(mpsc::Receiver<Bytes>);
@@ -24,15 +24,14 @@ impl Feed {
         tokio::spawn(async move {
             loop {
                 let event = news.borrow_and_update().clone();
-                match tokio::time::timeout(GONE_AFTER, sender.send(event)).await {
-                    Ok(Ok(())) => {}
-                    _ => return,
+                if !is_taken(&sender, event).await {
+                    return;
                 }
                 loop {
                     match tokio::time::timeout(KEEP_ALIVE, news.changed()).await {
                         Ok(Ok(())) => break,
                         Ok(Err(_)) => return,
-                        Err(_) if sender.send(Bytes::from_static(b": still here\n\n")).await.is_err() => return,
+                        Err(_) if !is_taken(&sender, Bytes::from_static(b": still here\n\n")).await => return,
                         Err(_) => {}
                     }
                 }
@@ -40,6 +39,10 @@ impl Feed {
         });
         Self(receiver)
     }
+}
+
+async fn is_taken(sender: &mpsc::Sender<Bytes>, bytes: Bytes) -> bool {
+    matches!(tokio::time::timeout(GONE_AFTER, sender.send(bytes)).await, Ok(Ok(())))
 }
 
 impl Body for Feed {

@@ -4,6 +4,7 @@ mod admission;
 pub mod answer;
 mod beside;
 pub(crate) mod compressed;
+mod deadline;
 mod feed;
 mod listen;
 pub(crate) mod metrics;
@@ -18,6 +19,7 @@ use hyper::body::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt::set_tcp_user_timeout;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{oneshot, watch};
 
@@ -26,12 +28,15 @@ use crate::service::lock;
 use crate::state::State;
 pub use admission::Admission;
 pub use beside::Beside;
+use deadline::Deadline;
 pub use listen::{Listen, ListenError, Socket};
 
 /// More connections are closed at once.
 const MOST_CONNECTIONS: usize = 256;
 /// A request whose head takes longer than this is not read to its end.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// Who takes nothing for so long is gone.
+const GONE_AFTER: Duration = Duration::from_secs(30);
 /// No request's head is longer, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
 
@@ -103,7 +108,11 @@ async fn accept(socket: Socket, shared: Shared) {
             let Ok(listener) = listener.try_clone().and_then(tokio::net::TcpListener::from_std) else { return };
             loop {
                 match listener.accept().await {
-                    Ok((stream, _)) => connect(stream, &shared),
+                    Ok((stream, _)) => {
+                        // The kernel holds a lot for a machine that went without a word.
+                        let _ = set_tcp_user_timeout(&stream, GONE_AFTER.as_millis() as u32);
+                        connect(stream, &shared);
+                    }
                     Err(_) => rest().await,
                 }
             }
@@ -148,6 +157,7 @@ fn connect(stream: impl AsyncRead + AsyncWrite + Unpin + 'static + Send, shared:
         });
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN).max_buf_size(LONGEST_HEAD);
+        let stream = Deadline::new(stream, GONE_AFTER);
         // How a connection ended matters to nobody.
         let _ = builder.serve_connection(TokioIo::new(stream), answer).await;
         shared.connections.fetch_sub(1, Relaxed);
