@@ -3,15 +3,15 @@
 
 use ontick_watch::events::{Event, Events, Kind};
 
-libfuzzer_sys::fuzz_target!(|input: (&[u8], u32)| {
-    let (bytes, from) = input;
+libfuzzer_sys::fuzz_target!(|input: (&[u8], u32, u32)| {
+    let (bytes, from, to) = input;
     let folder = ontick_fuzz::folder();
     std::fs::write(folder.join("events.jsonl"), bytes).unwrap();
     let mut events = Events::open(&folder).unwrap();
-    assert!(events.newest(from, 100).iter().all(|event| event.at >= from));
+    assert!(events.newest(from, to, 100).iter().all(|event| (from..to).contains(&event.at)));
     let event = Event { at: from, kind: Kind::Clock, bad: false, cpu: None, text: "the clock was set".into() };
     events.append(&event).unwrap();
-    let newest = events.newest(from, 100);
-    assert_eq!(newest.first(), Some(&event));
+    let newest = events.newest(from, u32::MAX, 100);
+    assert_eq!(newest.first(), (from < u32::MAX).then_some(&event));
     assert!(newest.len() <= 100);
 });

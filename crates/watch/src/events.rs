@@ -105,14 +105,15 @@ impl Events {
         self.path.with_extension("before.jsonl")
     }
 
-    /// The newest events at `from` or later, the newest first, at most so many. Lines that are none are left out.
-    pub fn newest(&self, from: u32, most: usize) -> Vec<Event> {
+    /// The newest events at `from` or later and before `to`, the newest first, at most so many. Lines that are none are left
+    /// out.
+    pub fn newest(&self, from: u32, to: u32, most: usize) -> Vec<Event> {
         let mut found = std::collections::VecDeque::new();
         for path in [self.before(), self.path.clone()] {
             let Ok(file) = File::open(path) else { continue };
             let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
             let events = lines.filter_map(|line| serde_json::from_slice::<Event>(&line).ok());
-            for event in events.filter(|event| event.at >= from) {
+            for event in events.filter(|event| (from..to).contains(&event.at)) {
                 if found.len() == most {
                     found.pop_front();
                 }
@@ -136,13 +137,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut events = Events::open(folder.path()).unwrap();
         (0..5).for_each(|at| events.append(&event(at)).unwrap());
-        assert_eq!(events.newest(2, 2), [event(4), event(3)]);
+        assert_eq!(events.newest(2, u32::MAX, 2), [event(4), event(3)]);
         let path = folder.path().join("events.jsonl");
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
         let mut events = Events::open(folder.path()).unwrap();
         events.append(&event(9)).unwrap();
-        assert_eq!(events.newest(0, 9).iter().map(|event| event.at).collect::<Vec<_>>(), [9, 3, 2, 1, 0]);
+        assert_eq!(events.newest(0, u32::MAX, 9).iter().map(|event| event.at).collect::<Vec<_>>(), [9, 3, 2, 1, 0]);
     }
 
     #[test]
@@ -151,8 +152,15 @@ mod tests {
         let mut events = Events::open(folder.path()).unwrap();
         let long = |at| Event { text: "x".repeat(1 << 20), ..event(at) };
         (0..12).for_each(|at| events.append(&long(at)).unwrap());
-        let found: Vec<u32> = events.newest(0, 99).iter().map(|event| event.at).collect();
+        let found: Vec<u32> = events.newest(0, u32::MAX, 99).iter().map(|event| event.at).collect();
         assert_eq!(found, (0..12).rev().collect::<Vec<_>>());
         assert!(std::fs::metadata(folder.path().join("events.jsonl")).unwrap().len() < LARGE);
+    }
+    #[test]
+    fn an_older_stretch_is_read_whatever_came_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut events = Events::open(folder.path()).unwrap();
+        (0..20).for_each(|at| events.append(&event(at)).unwrap());
+        assert_eq!(events.newest(3, 6, 2), [event(5), event(4)]);
     }
 }

@@ -375,9 +375,9 @@ impl State {
         Ok(thinned_to(rows, from, to, points))
     }
 
-    /// The newest events.
-    pub fn events(&self, from: u32, most: usize) -> Vec<Event> {
-        self.events.newest(from, most)
+    /// The newest events of a stretch of the past, at most so many.
+    pub fn events(&self, from: u32, to: u32, most: usize) -> Vec<Event> {
+        self.events.newest(from, to, most)
     }
 
     /// What the machine was found to be.

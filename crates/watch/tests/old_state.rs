@@ -81,7 +81,7 @@ fn assert_old(state: &State) {
         now.cpus.iter().map(|of| (of.cpu, of.total.samples, of.total.missed, of.total.max_ns)).collect();
     assert_eq!(totals, [(0, 240, 1, Some(2_060)), (1, 241, 1, Some(500_000))]);
     assert_eq!((now.causes.len(), now.causes[0].count, now.causes[0].detail.as_str()), (1, 1, "NET_RX"));
-    let texts: Vec<_> = state.events(0, 9).into_iter().map(|event| event.text).collect();
+    let texts: Vec<_> = state.events(0, u32::MAX, 9).into_iter().map(|event| event.text).collect();
     assert_eq!(texts, ["CPU 1 was 500us late: softirq NET_RX", "the service began"]);
 }
 

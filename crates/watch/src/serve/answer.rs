@@ -123,11 +123,7 @@ fn found<B>(
             None => plain(StatusCode::BAD_REQUEST, "write it as ?from=SECONDS&to=SECONDS&points=1…5000\n"),
         },
         "/api/events" => match Stretch::read(query, now) {
-            Some(stretch) => {
-                let mut events = lock(state).events(stretch.from, stretch.points as usize);
-                events.retain(|event| event.at < stretch.to);
-                json(&events)
-            }
+            Some(stretch) => json(&lock(state).events(stretch.from, stretch.to, stretch.points as usize)),
             None => plain(StatusCode::BAD_REQUEST, "write it as ?from=SECONDS&to=SECONDS&points=1…5000\n"),
         },
         "/api/findings" => json(&lock(state).seen()),
