@@ -82,13 +82,22 @@ impl Events {
     /// Appends an event.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
         if self.length > LARGE {
-            std::fs::rename(&self.path, self.before())?;
-            let folder = self.path.parent().unwrap_or(Path::new(".")).to_owned();
-            *self = Self::open(&folder)?;
+            self.begin_anew()?;
         }
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.write(&line)
+    }
+
+    fn begin_anew(&mut self) -> io::Result<()> {
+        match std::fs::rename(&self.path, self.before()) {
+            // It was moved before, when a full disk had no room for a new one.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let folder = self.path.parent().unwrap_or(Path::new(".")).to_owned();
+        *self = Self::open(&folder)?;
+        Ok(())
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -162,5 +171,17 @@ mod tests {
         let mut events = Events::open(folder.path()).unwrap();
         (0..20).for_each(|at| events.append(&event(at)).unwrap());
         assert_eq!(events.newest(3, 6, 2), [event(5), event(4)]);
+    }
+
+    #[test]
+    fn events_go_on_after_a_file_that_was_moved_while_there_was_no_room_for_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut events = Events::open(folder.path()).unwrap();
+        let long = |at| Event { text: "x".repeat(1 << 20), ..event(at) };
+        (0..9).for_each(|at| events.append(&long(at)).unwrap());
+        // As the disk was full: it is moved, and then none is made.
+        std::fs::rename(&events.path, events.before()).unwrap();
+        events.append(&event(9)).unwrap();
+        assert_eq!(events.newest(0, u32::MAX, 2), [event(9), long(8)]);
     }
 }
