@@ -114,29 +114,32 @@ impl Rows {
         if written.is_err() {
             let _ = std::fs::remove_file(&new);
         }
-        *self = written?;
-        Ok(())
+        // From here on the file at the path is the new one, whatever fails yet.
+        (self.file, self.length) = written?;
+        // The folder's entry is what a power cut could lose.
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| self.system(error))
     }
 
-    fn write_retained(&self, new: &Path, keep: &mut impl FnMut(&Row) -> bool) -> Result<Self, RowsError> {
+    /// Puts a file with the rows that are left in the place of this one; that file, and how long it is.
+    fn write_retained(&self, new: &Path, keep: &mut impl FnMut(&Row) -> bool) -> Result<(File, u64), RowsError> {
         let system = |error| RowsError::System { path: new.into(), error };
         let _ = std::fs::remove_file(new);
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o644).open(new).map_err(system)?;
+        let made = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(new).map_err(system)?;
         let mut out = BufWriter::new(made);
         out.write_all(&HEAD).map_err(system)?;
-        let mut failure = None;
+        let (mut failure, mut length) = (None, LENGTH as u64);
         self.each(0, u32::MAX, |row| {
             if failure.is_none() && keep(&row) {
                 failure = out.write_all(&row.bytes()).err();
+                length += LENGTH as u64;
             }
         })?;
         failure.map_or(Ok(()), Err).map_err(system)?;
         let file = out.into_inner().map_err(|error| system(error.into_error()))?;
         file.sync_all().and_then(|()| std::fs::rename(new, &self.path)).map_err(system)?;
-        // The folder's entry is what a power cut could lose.
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all()).map_err(system)?;
-        Self::open(&self.path)
+        Ok((file, length))
     }
 
     fn system(&self, error: io::Error) -> RowsError {
@@ -152,6 +155,8 @@ pub fn begins_one(mut file: impl Read) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use crate::series::SeriesId;
 
@@ -229,5 +234,20 @@ mod tests {
         assert_eq!(all(&file), (rows(60..101), 0));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(begins_one(File::open(&path).unwrap()) && !begins_one(&b"x"[..]));
+    }
+    /// Root may read every folder; for others the last step fails.
+    #[test]
+    fn what_is_appended_after_a_replacement_that_failed_at_its_end_is_in_the_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rows");
+        let mut file = Rows::open(&path).unwrap();
+        file.append(&rows(0..100)).unwrap();
+        let mode = |mode| std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(mode)).unwrap();
+        mode(0o300);
+        let replaced = file.retain(|row| row.at >= 60);
+        assert_eq!(replaced.is_err(), File::open(folder.path()).is_err());
+        mode(0o700);
+        file.append(&rows(100..101)).unwrap();
+        assert_eq!(all(&Rows::open(&path).unwrap()), (rows(60..101), 0));
     }
 }
