@@ -185,7 +185,7 @@ impl State {
         let free = if ways.is_empty() { 0 } else { history.free_number()? };
         let id = |way: &Way| Ok((names.id(&way.name(), free).map_err(system(folder))?, way.clone()));
         let round_trips = ways.iter().map(id).collect::<Result<Vec<_>, StateError>>()?;
-        let (totals, damage) = Totals::open(folder, cpus, job, &round_trips)?;
+        let (totals, anew) = Totals::open(folder, cpus, job, &round_trips)?;
         let events = Events::open(folder).map_err(system(folder))?;
         let (causes, uncounted) = Causes::open(folder);
         let all = cpus.iter().map(|cpu| SeriesId::Cpu(*cpu as u16)).chain(round_trips.iter().map(|(id, _)| *id));
@@ -215,7 +215,10 @@ impl State {
                 format!("{damaged} rows of what was kept are damaged, and left out"),
             );
         }
-        for damage in damage.into_iter().chain(uncounted).chain(unnamed) {
+        if let Some(anew) = anew {
+            state.note(now, Kind::State, anew.damaged, None, anew.why);
+        }
+        for damage in uncounted.into_iter().chain(unnamed) {
             state.note(now, Kind::State, true, None, damage);
         }
         Ok(state)

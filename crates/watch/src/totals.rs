@@ -23,6 +23,15 @@ pub struct Totals {
     journal: Journal,
 }
 
+/// What was counted before was moved aside.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Anew {
+    /// Why, and to where.
+    pub why: String,
+    /// Nobody asked for that.
+    pub damaged: bool,
+}
+
 /// Why the record cannot be kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,37 +47,31 @@ pub enum TotalsError {
 }
 
 impl Totals {
-    /// Takes up the record in a folder, or begins one for these CPUs and round trips. A journal that cannot be read is
-    /// moved aside; what was wrong with it comes with the new one.
+    /// Takes up the record in a folder, or begins one for these CPUs and round trips. A journal that cannot be read, or whose
+    /// samples were taken otherwise, is moved aside; why comes with the new one.
     pub fn open(
         folder: &Path,
         cpus: &[u32],
         job: &Job,
         round_trips: &[(SeriesId, Way)],
-    ) -> Result<(Self, Option<String>), TotalsError> {
+    ) -> Result<(Self, Option<Anew>), TotalsError> {
         let path = folder.join("totals.json");
         let there = journal::path_for(&path);
-        let (run, damage) = match recovered(&there) {
-            Ok(run) => (run, None),
-            Err(why) => {
-                let aside = folder.join("totals.damaged");
-                std::fs::rename(&there, &aside).map_err(|error| TotalsError::System { path: there.clone(), error })?;
-                (None, Some(format!("{why}; it is now {}, and counting began anew", aside.display())))
-            }
+        let of_cpus = cpus.iter().map(|cpu| (SeriesId::Cpu(*cpu as u16), empty(*cpu, job)));
+        let of_ways = round_trips.iter().map(|(id, way)| (*id, empty_round_trips(way, job)));
+        let wanted: Vec<(SeriesId, Series)> = of_cpus.chain(of_ways).collect();
+        let (run, anew) = match recovered(&there) {
+            Ok(run) => match run.as_ref().and_then(|run| otherwise(run, &wanted)) {
+                Some(why) => (None, Some(moved_aside(&there, &folder.join("totals.before"), &why, false)?)),
+                None => (run, None),
+            },
+            Err(why) => (None, Some(moved_aside(&there, &folder.join("totals.damaged"), &why.to_string(), true)?)),
         };
         let mut run = run.unwrap_or_else(|| document::begin(Measurement::Timer, Vec::new(), cpus.last().copied()));
         run.environment = Some(document::environment(cpus.last().copied()));
-        let mut places = BTreeMap::new();
-        for cpu in cpus {
-            let place = place(&mut run, |series| series.settings.cpu == Some(*cpu), || empty(*cpu, job));
-            places.insert(SeriesId::Cpu(*cpu as u16), place);
-        }
-        for (id, way) in round_trips {
-            let place = place(&mut run, |series| is_of(series, way), || empty_round_trips(way, job));
-            places.insert(*id, place);
-        }
+        let places = wanted.into_iter().map(|(id, series)| (id, place(&mut run, series))).collect();
         let journal = Journal::resume(&path, &run).map_err(|error| TotalsError::System { path: there, error })?;
-        Ok((Self { run, places, journal }, damage))
+        Ok((Self { run, places, journal }, anew))
     }
 
     /// Adds a block, with so many outliers, and what became of its requests where it had any.
@@ -122,10 +125,32 @@ fn recovered(path: &Path) -> Result<Option<Run>, ParseError> {
     Ok(Some(run))
 }
 
+fn moved_aside(journal: &Path, aside: &Path, why: &str, damaged: bool) -> Result<Anew, TotalsError> {
+    std::fs::rename(journal, aside).map_err(|error| TotalsError::System { path: journal.into(), error })?;
+    Ok(Anew { why: format!("{why}; it is now {}, and counting began anew", aside.display()), damaged })
+}
+
+/// What is measured otherwise than in a run of before: figures of both together would be of neither.
+fn otherwise(run: &Run, wanted: &[(SeriesId, Series)]) -> Option<String> {
+    let differs = |(_, wanted): &(SeriesId, Series)| {
+        let before = run.series.iter().find(|series| is_of(series, wanted))?;
+        (!is_measured_alike(before, wanted)).then(|| format!("{} was measured with other settings before", wanted.name))
+    };
+    wanted.iter().find_map(differs)
+}
+
+fn is_measured_alike(a: &Series, b: &Series) -> bool {
+    let how = |series: &Series| {
+        let Settings { method, interval_ns, policy, .. } = &series.settings;
+        (method.clone(), *interval_ns, policy.clone(), series.round_trips.as_ref().map(|of| of.deadline_ns))
+    };
+    how(a) == how(b)
+}
+
 /// Where a series is in a run; one that is missing is added.
-fn place(run: &mut Run, is_it: impl Fn(&Series) -> bool, empty: impl FnOnce() -> Series) -> usize {
-    run.series.iter().position(is_it).unwrap_or_else(|| {
-        run.series.push(empty());
+fn place(run: &mut Run, empty: Series) -> usize {
+    run.series.iter().position(|series| is_of(series, &empty)).unwrap_or_else(|| {
+        run.series.push(empty);
         run.series.len() - 1
     })
 }
@@ -141,8 +166,11 @@ fn empty(cpu: u32, job: &Job) -> Series {
     Series { settings, ..Series::from(format!("CPU {cpu}")) }
 }
 
-fn is_of(series: &Series, way: &Way) -> bool {
-    series.round_trips.as_ref().is_some_and(|of| of.link == way.link && of.responder == way.responder)
+/// Whether both are of one CPU's timer, or of one way.
+fn is_of(series: &Series, other: &Series) -> bool {
+    let way = |of: &RoundTrips| (of.link.clone(), of.responder.clone());
+    series.settings.cpu == other.settings.cpu
+        && series.round_trips.as_ref().map(way) == other.round_trips.as_ref().map(way)
 }
 
 /// The CPU is that of the timer's series alone.
@@ -209,7 +237,37 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("totals.json.journal"), "nonsense\n").unwrap();
         let (totals, damage) = Totals::open(folder.path(), &[0], &JOB, &[]).unwrap();
-        assert!(damage.unwrap().contains("totals.damaged") && totals.run().series.len() == 1);
+        assert!(
+            damage.is_some_and(|of| of.damaged && of.why.contains("totals.damaged")) && totals.run().series.len() == 1
+        );
         assert_eq!(std::fs::read_to_string(folder.path().join("totals.damaged")).unwrap(), "nonsense\n");
+    }
+    #[test]
+    fn samples_of_other_settings_are_not_counted_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let way = |deadline_ns| Way {
+            link: "eth1".into(),
+            responder: "a".into(),
+            period_ns: 1_000,
+            deadline_ns,
+            waiting: "block".into(),
+        };
+        let open = |job: &Job, deadline_ns| {
+            let ways = [(SeriesId::RoundTrip(0), way(deadline_ns))];
+            Totals::open(folder.path(), &[0, 1], job, &ways).unwrap()
+        };
+        let (mut totals, _) = open(&JOB, 500);
+        totals.add(&block(1, &[5, 90]), 1, None).unwrap();
+        assert_eq!(open(&JOB, 500).1, None);
+        let hasty = Job { interval_ns: 500_000, ..JOB };
+        let (mut totals, anew) = open(&hasty, 500);
+        let why = anew.filter(|anew| !anew.damaged).unwrap().why;
+        assert!(why.starts_with("CPU 0 was measured with other settings before; it is now "), "{why}");
+        assert_eq!((figures(&totals)[1].0, totals.run().series[1].settings.interval_ns), (0, 500_000));
+        let before = recovered(&folder.path().join("totals.before")).unwrap().unwrap();
+        assert_eq!(before.series[1].latency.count(), 2);
+        totals.add(&block(1, &[5]), 1, None).unwrap();
+        assert!(open(&Job { policy: Policy::Fifo(80), ..hasty }, 500).1.is_some());
+        assert!(open(&Job { policy: Policy::Fifo(80), ..hasty }, 600).1.unwrap().why.starts_with("round trip "));
     }
 }
