@@ -118,12 +118,12 @@ impl Service {
     /// Measures until `stop` is set; `news` is called after each round.
     pub fn run(&mut self, stop: &AtomicBool, news: &Listener) {
         let began = Instant::now();
-        let mut clock = ClockWatch::start();
+        let mut clock = ClockWatch::start(up(), seconds_now());
         let (mut looked, mut round_cost) = (None::<Instant>, cost());
         self.note(Kind::Service, "the service began".into());
         while !stop.load(Relaxed) {
             let round = Instant::now();
-            if let Some(moved) = clock.moved() {
+            if let Some(moved) = clock.moved(up(), seconds_now()) {
                 self.note(Kind::Clock, format!("the clock was set {moved}"));
             }
             if looked.is_none_or(|at| at.elapsed() >= self.options.look_every) {
@@ -254,7 +254,16 @@ pub fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 
 /// Processor time of this process, all threads, so far.
 fn cost() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    read(ClockId::ProcessCPUTime)
+}
+
+/// How long the machine has been up, also while it was suspended: a machine that slept is not one whose clock was set.
+fn up() -> Duration {
+    read(ClockId::Boottime)
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
@@ -272,23 +281,23 @@ fn sleep_unless(stop: &AtomicBool, rest: Duration) {
 
 /// Finds out that somebody set the clock.
 struct ClockWatch {
-    boot: Instant,
+    up: Duration,
     wall: u32,
 }
 
 impl ClockWatch {
-    fn start() -> Self {
-        Self { boot: Instant::now(), wall: seconds_now() }
+    fn start(up: Duration, wall: u32) -> Self {
+        Self { up, wall }
     }
 
-    /// By how much, since the last look.
-    fn moved(&mut self) -> Option<String> {
-        let expected = self.wall.saturating_add(self.boot.elapsed().as_secs() as u32);
-        let (ahead, behind) = (seconds_now().saturating_sub(expected), expected.saturating_sub(seconds_now()));
+    /// By how much, since the last look, where the machine has been up so long and the clock shows that.
+    fn moved(&mut self, up: Duration, wall: u32) -> Option<String> {
+        let expected = self.wall.saturating_add(up.saturating_sub(self.up).as_secs() as u32);
+        let (ahead, behind) = (wall.saturating_sub(expected), expected.saturating_sub(wall));
         if ahead.max(behind) < CLOCK_SET_S {
             return None;
         }
-        *self = Self::start();
+        *self = Self::start(up, wall);
         Some(if ahead > 0 { format!("ahead by {ahead} s") } else { format!("back by {behind} s") })
     }
 }
@@ -333,14 +342,16 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_is_found_out() {
-        let mut watch = ClockWatch::start();
-        assert_eq!(watch.moved(), None);
-        watch.wall -= 100;
-        let moved = watch.moved().unwrap();
-        assert!(moved.starts_with("ahead by "), "{moved}");
-        assert_eq!(watch.moved(), None);
-        watch.wall += 100;
-        assert!(watch.moved().unwrap().starts_with("back by "));
+    fn a_clock_that_is_set_is_found_out_and_a_machine_that_slept_is_none() {
+        let s = Duration::from_secs;
+        let mut watch = ClockWatch::start(s(50), 1_000);
+        assert_eq!(watch.moved(s(60), 1_010), None);
+        // Parts of a second are not told apart.
+        assert_eq!(watch.moved(s(70), 1_021), None);
+        assert_eq!(watch.moved(s(80), 1_130).as_deref(), Some("ahead by 100 s"));
+        assert_eq!(watch.moved(s(81), 1_131), None);
+        assert_eq!(watch.moved(s(90), 1_040).as_deref(), Some("back by 100 s"));
+        // Asleep for a night: the one clock went on as the other did.
+        assert_eq!(watch.moved(s(28_890), 29_840), None);
     }
 }
