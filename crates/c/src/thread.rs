@@ -186,8 +186,9 @@ pub unsafe extern "C" fn ontick_thread_cpu(thread: *const ontick_thread, cpu: *m
 }
 
 /// Gives the thread back what it had before: policy, priority, CPUs; memory is unlocked when the last
-/// thread is given back. Sets *thread to NULL; only the thread itself can do it. One that ends
-/// without it takes its priority with it, and memory stays locked.
+/// thread is given back, unless the program had locked some itself before set-up. Sets *thread to NULL;
+/// only the thread itself can do it. One that ends without it takes its priority with it, and memory
+/// stays locked.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ontick_thread_restore(thread: *mut *mut ontick_thread) -> c_int {
     let mut restored = Ok(());

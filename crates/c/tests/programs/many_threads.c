@@ -1,7 +1,9 @@
 /* Several timed threads in one program: a reader that looks while another records, messages of each thread's own, and a
- * thread that cannot be given back by another, and a thread with a small stack. */
+ * thread that cannot be given back by another, a thread
+ * with a small stack, and memory that the program locked itself. */
 #include <ontick.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include "expect.h"
 
 static ontick_recorder *recorder;
@@ -48,6 +50,28 @@ static void try_small(void)
     EXPECT(pthread_join(thread, NULL) == 0 && pthread_attr_destroy(&how) == 0);
 }
 
+static long locked_kib(void)
+{
+    char line[256];
+    long kib = -1;
+    FILE *status = fopen("/proc/self/status", "r");
+    EXPECT(status != NULL);
+    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "VmLck: %ld", &kib) != 1) kib = -1;
+    EXPECT(fclose(status) == 0);
+    return kib;
+}
+
+static void try_locked(void)
+{
+    static char own[8192];
+    ontick_thread *thread = NULL;
+    EXPECT(locked_kib() == 0);
+    EXPECT(mlock(own, sizeof own) == 0);
+    EXPECT(ontick_thread_setup(NULL, &thread) == ONTICK_OK && ontick_thread_restore(&thread) == ONTICK_OK);
+    EXPECT(locked_kib() >= 8);
+    EXPECT(munlockall() == 0);
+}
+
 int main(void)
 {
     ontick_thread *thread = NULL;
@@ -55,6 +79,7 @@ int main(void)
     uint64_t count = 0;
     ontick_histogram *histogram = NULL;
     ontick_outlier outlier;
+    try_locked();
     REFUSED(ontick_cycle_next(NULL, NULL), ONTICK_ERROR_ARGUMENT, "handle is NULL");
     EXPECT(ontick_recorder_new(0, &recorder) == ONTICK_OK);
     EXPECT(pthread_create(&other, NULL, timed, &thread) == 0);

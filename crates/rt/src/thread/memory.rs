@@ -16,11 +16,18 @@ const FRAME: usize = 16 * 1024;
 /// How much of the heap is touched and kept, in bytes.
 const HEAP: usize = 4 << 20;
 
-/// How many hold the lock, which is the whole process's.
-static HOLDERS: Mutex<usize> = Mutex::new(0);
+/// Who holds the lock, which is the whole process's.
+static HOLDERS: Mutex<Holders> = Mutex::new(Holders { count: 0, others: false });
+
+struct Holders {
+    count: usize,
+    /// Memory was locked before the first: the program did that itself, and how much would stay locked is not known.
+    others: bool,
+}
 
 pub(super) fn lock() -> Result<(), Refusal> {
     let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let others = if holders.count == 0 { is_any_locked() } else { holders.others };
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
         Refusal::new(
             "memory lock",
@@ -28,18 +35,24 @@ pub(super) fn lock() -> Result<(), Refusal> {
             "run as root, or add \"@realtime - memlock unlimited\" to /etc/security/limits.conf",
         )
     })?;
-    *holders += 1;
+    *holders = Holders { count: holders.count + 1, others };
     Ok(())
 }
 
-/// Gives the lock back; the last holder's memory is unlocked.
+/// Gives the lock back. After the last holder memory is unlocked, unless the program had locked some before.
 pub(super) fn unlock() {
     let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    *holders -= 1;
-    if *holders == 0 {
+    holders.count -= 1;
+    if holders.count == 0 && !holders.others {
         // Fails only where nothing was locked.
         let _ = munlockall();
     }
+}
+
+fn is_any_locked() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    locked.is_some_and(|size| size.trim() != "0 kB")
 }
 
 pub(super) fn prefault_heap() {

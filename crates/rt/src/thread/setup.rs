@@ -14,8 +14,8 @@ pub struct Setup {
     policy_ends_here: bool,
 }
 
-/// What the calling thread obtained. When it is dropped, memory is unlocked, the power-state request ends and the CPU may
-/// idle again; CPU and policy stay with the thread.
+/// What the calling thread obtained. When it is dropped, memory is unlocked unless some was locked before, the power-state
+/// request ends and the CPU may idle again; CPU and policy stay with the thread.
 #[derive(Debug, Default)]
 pub struct ThreadSetup {
     refused: Vec<Refusal>,
