@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::machines::{Fleet, top};
 use super::{has, stderr, stdout, wait_until};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_ontick");
-const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
+pub(super) const PROGRAM: &str = env!("CARGO_BIN_EXE_ontick");
+pub(super) const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
 
 impl Fleet {
     /// Machines that Ansible manages with the collection. Nothing where there is no Ansible, or where namespaces are not to be
@@ -33,7 +33,7 @@ impl Fleet {
     }
 
     /// Runs a playbook of the collection.
-    fn play(&self, book: &str, more: &[&str]) -> Played {
+    pub(super) fn play(&self, book: &str, more: &[&str]) -> Played {
         Played::of(self.playbook(book, more))
     }
 
@@ -57,7 +57,7 @@ impl Fleet {
 }
 
 /// How a playbook ended.
-pub(super) struct Played(Output);
+pub(super) struct Played(pub(super) Output);
 
 impl Played {
     pub(super) fn of(mut command: Command) -> Self {
@@ -310,6 +310,34 @@ fn switches_have_one_base_time_and_those_that_are_not_confirmed_go() {
     let again = fleet.play("switch", &pair);
     again.ends("s-1", [0, 0]);
     again.ends("s-2", [0, 0]);
+
+    // New gates that one node applies and then cannot confirm: all have those of before again.
+    let gates = |name| status(name)["report"]["configuration"].clone();
+    let before = [gates("s-1"), gates("s-2")];
+    let fails_once = format!(
+        "printf '#!/bin/sh\\nif [ \"$2\" = apply ] && [ ! -e /tmp/applied ]; then touch /tmp/applied /tmp/mute; fi\\n\
+         if [ \"$2\" = status ] && [ -e /tmp/mute ]; then rm /tmp/mute; echo no answer >&2; exit 2; fi\\n\
+         exec {PROGRAM} \"$@\"\\n' >/usr/local/bin/fails-once; chmod 755 /usr/local/bin/fails-once"
+    );
+    fleet.on("s-2", &fails_once);
+    fleet.set("host_vars/s-2", serde_json::json!({"ontick_program": "/usr/local/bin/fails-once"}));
+    for name in ["s-1", "s-2"] {
+        fs::write(nodes.join(format!("{name}.toml")), switch("port1").replace("800us", "700us")).unwrap();
+    }
+    let failed = fleet.play("switch", &pair);
+    failed.says("s-2: switch cell could not be set up: no answer; it has its gates of before again");
+    failed.says("s-1: s-2 could not be set up, so switch cell has its gates of before again.");
+    assert_eq!([gates("s-1"), gates("s-2")], before);
+    // As set up by hand, of which no file is kept.
+    fleet.on("s-1", "rm /etc/ontick/cell.toml");
+    fleet.on("s-2", "rm /etc/ontick/cell.toml /tmp/applied");
+    let failed = fleet.play("switch", &pair);
+    failed.says("no answer; it keeps the new gates, as there is no file of those of before");
+    failed.says(
+        "s-1: s-2 could not be set up, so switch cell keeps the new gates, as there is no file of those of before.",
+    );
+    assert!(gates("s-1") != before[0] && gates("s-2") != before[1]);
+
     let gone = fleet.play("switch", &[&pair[..], &["-e", "ontick_switch_state=reverted"]].concat());
     assert!(gone.0.status.success(), "{}", gone.text());
     assert_eq!((status("s-1"), status("s-2")), (Value::Null, Value::Null));
