@@ -5,6 +5,7 @@ mod always_on;
 #[cfg(feature = "arrow")]
 mod analysis;
 mod ansible;
+mod ansible_drift;
 mod apart;
 mod bad_disks;
 mod baselines;
