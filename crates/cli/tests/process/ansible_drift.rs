@@ -1,12 +1,13 @@
 //! What `ontick.fleet.drift` says of machines that are not as they were.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::ansible::{PROGRAM, STAT_INTERVAL};
-use super::machines::Fleet;
-use super::stderr;
+use super::machines::{Fleet, top};
+use super::{has, stderr, stdout};
 
 #[test]
 fn machines_that_differ_are_in_the_report_whichever_are_looked_at() {
@@ -50,4 +51,36 @@ fn machines_that_differ_are_in_the_report_whichever_are_looked_at() {
     broken.ends("d-2", [0, 1]);
     broken.says("d-2: it cannot be reached: ");
     assert_eq!(found(), json!({"d-1": "not reached", "d-2": "not reached"}));
+}
+
+/// What the filter says of two answers of `ontick check --all --json`, of one finding each.
+fn between(before: &str, now: &str) -> String {
+    let of = |observed: &str| {
+        json!({"status": {"changes": []}, "check": {"findings": [
+        {"id": "steal", "severity": "warn", "observed": observed}]}})
+    };
+    let script = "import json, sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1]); import ontick_drift; \
+        print(json.dumps(ontick_drift.FilterModule().filters()['ontick_drift'](json.loads(sys.argv[3]), json.loads(sys.argv[2]))))";
+    let plugins = top().join("deploy/ansible/plugins/filter");
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .arg(plugins)
+        .args([of(before).to_string(), of(now).to_string()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output).trim().to_owned()
+}
+
+#[test]
+fn figures_that_change_all_the_time_are_no_drift() {
+    if !has("python3") {
+        return;
+    }
+    assert_eq!(between("KVM, 0.08 % stolen since boot", "KVM, 0.09 % stolen since boot"), "[]");
+    assert_eq!(between("throttled 3 since boot, 12% idle", "throttled 14 since boot, 12% idle"), "[]");
+    let other = between("KVM, 0.08 % stolen since boot", "Xen, 0.09 % stolen since boot");
+    let says = "finding steal: warn: Xen, 0.09 % stolen since boot; it was warn: KVM, 0.08 % stolen since boot";
+    assert_eq!(other, format!("[\"{says}\"]"));
+    assert_ne!(between("2 of 4 CPUs isolated", "3 of 4 CPUs isolated"), "[]");
 }

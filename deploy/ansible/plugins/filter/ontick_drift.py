@@ -1,5 +1,7 @@
 """What changed on a machine since its baseline, in sentences."""
 
+import re
+
 DOCUMENTATION = r"""
 name: ontick_drift
 author: The ontick maintainers
@@ -27,6 +29,10 @@ _value:
   type: list
   elements: str
 """
+
+
+# Shares in per cent and counts since something change all the time. `ontick watch` leaves the same ones out.
+FIGURE = re.compile(r"(?<!\S)\d+(?:\.\d+)?(?= (?:%|since(?: |$)))")
 
 
 def shown(value):
@@ -69,6 +75,10 @@ def findings(check):
     return {name: sorted(texts) for name, texts in found.items()}
 
 
+def without_figures(texts):
+    return sorted(FIGURE.sub("…", text) for text in texts)
+
+
 def of_findings(before, now):
     old, new = findings(before), findings(now)
     found = []
@@ -78,7 +88,7 @@ def of_findings(before, now):
             found.append(f"finding {name}: is not there any more; it was {was}")
         elif name not in old:
             found.append(f"finding {name}: is new, {is_now}")
-        elif was != is_now:
+        elif without_figures(old[name]) != without_figures(new[name]):
             found.append(f"finding {name}: {is_now}; it was {was}")
     return found
 
