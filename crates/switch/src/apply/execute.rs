@@ -17,7 +17,7 @@ pub enum ApplyError {
     #[error("switch {0} is set up already")]
     Exists(String),
     /// Another switch has one of its ports. Nothing was begun.
-    #[error("port {port} belongs to switch {switch}: sudo ontick switch revert {switch}")]
+    #[error("port {port} belongs to switch {switch}")]
     PortTaken {
         /// The port.
         port: String,

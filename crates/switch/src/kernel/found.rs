@@ -24,3 +24,8 @@ impl PortState<'_> {
         self.port.rate.or(self.rate).unwrap_or(ASSUMED_RATE)
     }
 }
+
+/// Why nothing changes at a port that is gone: half a change would stand in the plan, and be set when the port is back.
+pub(super) fn gone(port: &str) -> String {
+    format!("port {port} is gone: what changes there can be set when it is back")
+}

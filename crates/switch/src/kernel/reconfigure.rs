@@ -5,7 +5,7 @@ use crate::features;
 use ontick_tsn::model::{Bridge, Gates, Plane, Port, Role, Switch};
 
 use super::classify::{self, ClassifierInput};
-use super::found::PortState;
+use super::found::{PortState, gone};
 use super::gates;
 use super::policing::{Policing, StreamChange};
 use super::priority_map::{First, Lanes};
@@ -88,11 +88,6 @@ pub fn regate(
         }
     }
     if reasons.is_empty() { Ok(Some(regated)) } else { Err(CannotPlan { reasons }) }
-}
-
-/// Half a change would stand in the plan, and be set when the port is back.
-pub(super) fn gone(port: &str) -> String {
-    format!("port {port} is gone: what changes there can be set when it is back")
 }
 
 /// A port whose gates or idle slopes are to be others.

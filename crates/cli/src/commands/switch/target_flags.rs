@@ -140,6 +140,7 @@ pub fn not_applied(error: ApplyError) -> Failure {
         ApplyError::Exists(name) => {
             format!(": `ontick switch status {name}` shows it, `ontick switch revert {name}` takes it away")
         }
+        ApplyError::PortTaken { switch, .. } => format!(": sudo ontick switch revert {switch}"),
         ApplyError::Stuck { name, .. } => format!(": `ontick switch revert {name}` tries again"),
         _ => String::new(),
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ontick_tsn::model::{Stream, Switch};
 
-use super::super::reconfigure::gone;
+use super::super::found::gone;
 use super::actions::as_planned;
 use super::{Policing, base_of};
 use crate::apply::{
