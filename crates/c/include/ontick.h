@@ -430,8 +430,9 @@ const char *ontick_thread_refusal(const struct ontick_thread *thread, int index)
 int ontick_thread_cpu(const struct ontick_thread *thread, uint32_t *cpu);
 
 // Gives the thread back what it had before: policy, priority, CPUs; memory is unlocked when the last
-// thread is given back. Sets *thread to NULL; only the thread itself can do it. One that ends
-// without it takes its priority with it, and memory stays locked.
+// thread is given back, unless the program had locked some itself before set-up. Sets *thread to NULL;
+// only the thread itself can do it. One that ends without it takes its priority with it, and memory
+// stays locked.
 int ontick_thread_restore(struct ontick_thread **thread);
 
 // Fills the options; `size` is sizeof(ontick_cycle_options).
