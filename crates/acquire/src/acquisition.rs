@@ -67,7 +67,7 @@ pub fn quietest_phase(trigger: &Trigger) -> Phase {
 /// let sources = vec![source::open("wave:sine,50Hz")?];
 /// let (acquisition, mut reader) =
 ///     Acquisition::start(Trigger::Every(1_000_000), sources, SectionCpu::Keep, Setup::new())?;
-/// while reader.pop(|sample| sample.number) != Some(10) {
+/// while reader.pop(|sample| sample.number).is_none_or(|number| number < 10) {
 ///     std::thread::yield_now();
 /// }
 /// acquisition.end()?;
