@@ -120,8 +120,8 @@ pub(crate) fn stream_gates_at(host: &impl Host, port: &str) -> Result<Vec<(u32, 
 mod tests {
     use std::cell::RefCell;
 
+    use super::super::double::Double;
     use super::*;
-    use crate::ethtool::{features, mac_merge};
 
     /// A port with filters at its way in and at its way out, and what is done to them.
     struct Hooks {
@@ -129,7 +129,7 @@ mod tests {
         acts: RefCell<Vec<String>>,
     }
 
-    impl Host for Hooks {
+    impl Double for Hooks {
         fn query(&self, argv: &[&str]) -> Result<String, Refused> {
             let place = match argv {
                 ["tc", "-s", "-j", "qdisc", ..] => return Ok(r#"[{"kind":"clsact","handle":"ffff:"}]"#.into()),
@@ -144,34 +144,6 @@ mod tests {
         fn act(&self, act: &Act) -> Result<(), Refused> {
             self.acts.borrow_mut().push(act.to_string());
             Ok(())
-        }
-
-        fn try_out(&self, argv: &[&str], _: &str) -> Result<String, Refused> {
-            panic!("{argv:?}")
-        }
-
-        fn read(&self, path: &str) -> Option<String> {
-            panic!("{path}")
-        }
-
-        fn features(&self, port: &str) -> Result<features::Features, Refused> {
-            panic!("{port}")
-        }
-
-        fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
-            panic!("{port}")
-        }
-
-        fn transmit_queues(&self, _: &str) -> Option<u32> {
-            None
-        }
-
-        fn rate(&self, _: &str) -> Option<u64> {
-            None
-        }
-
-        fn driver(&self, _: &str) -> Option<String> {
-            None
         }
     }
 

@@ -6,6 +6,8 @@
 //! what there is: at once after the step, and later, when somebody asks or watches.
 
 mod act;
+#[cfg(test)]
+pub(crate) mod double;
 mod execute;
 mod expect;
 mod filters;

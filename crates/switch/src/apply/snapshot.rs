@@ -78,6 +78,7 @@ impl<H: Host> Host for Snapshot<'_, H> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::double::Double;
     use super::*;
     use std::cell::Cell;
 
@@ -92,7 +93,7 @@ mod tests {
         }
     }
 
-    impl Host for Asked {
+    impl Double for Asked {
         fn query(&self, _: &[&str]) -> Result<String, Refused> {
             self.once_more()
         }
@@ -101,28 +102,8 @@ mod tests {
             self.once_more()
         }
 
-        fn read(&self, _: &str) -> Option<String> {
-            None
-        }
-
         fn features(&self, port: &str) -> Result<Features, Refused> {
             Err(Refused { what: port.into(), why: self.once_more()? })
-        }
-
-        fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
-            Err(Refused { what: port.into(), why: String::new() })
-        }
-
-        fn transmit_queues(&self, _: &str) -> Option<u32> {
-            None
-        }
-
-        fn rate(&self, _: &str) -> Option<u64> {
-            None
-        }
-
-        fn driver(&self, _: &str) -> Option<String> {
-            None
         }
 
         fn act(&self, _: &Act) -> Result<(), Refused> {

@@ -77,6 +77,7 @@ mod tests {
     use ontick_undo::Undone;
 
     use super::*;
+    use crate::apply::double::Double;
     use crate::apply::{Refused, differences};
     use crate::ethtool::mac_merge::{State, VerifyStatus};
     use crate::features::Features;
@@ -109,7 +110,7 @@ mod tests {
         }
     }
 
-    impl Host for Card {
+    impl Double for Card {
         fn query(&self, _: &[&str]) -> Result<String, Refused> {
             Ok(format!(r#"[{{"ifindex":{},"ifname":"b","flags":["UP"],"mtu":1500,"link_type":"ether"}}]"#, self.index))
         }
@@ -134,18 +135,6 @@ mod tests {
                 max_verify_time_ms: 128,
                 rx_min_frag_size: 60,
             })
-        }
-
-        fn transmit_queues(&self, _: &str) -> Option<u32> {
-            None
-        }
-
-        fn rate(&self, _: &str) -> Option<u64> {
-            None
-        }
-
-        fn driver(&self, _: &str) -> Option<String> {
-            None
         }
 
         fn act(&self, act: &Act) -> Result<(), Refused> {

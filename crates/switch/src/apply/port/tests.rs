@@ -1,8 +1,7 @@
 //! What of IPv6 somebody gave a port, and what comes back by itself.
 
 use super::*;
-use crate::ethtool::mac_merge;
-use crate::features::Features;
+use crate::apply::double::Double;
 
 /// A machine with one port, as `ip` shows it.
 #[derive(Default)]
@@ -12,7 +11,7 @@ struct Machine {
     neighbours: &'static str,
 }
 
-impl Host for Machine {
+impl Double for Machine {
     fn query(&self, argv: &[&str]) -> Result<String, Refused> {
         match argv {
             ["ip", "-j", "addr", "show", "dev", "pa"] => {
@@ -26,34 +25,6 @@ impl Host for Machine {
 
     fn read(&self, path: &str) -> Option<String> {
         path.ends_with("/pa/disable_ipv6").then(|| "0".into())
-    }
-
-    fn act(&self, act: &Act) -> Result<(), Refused> {
-        panic!("{act}")
-    }
-
-    fn features(&self, port: &str) -> Result<Features, Refused> {
-        panic!("{port}")
-    }
-
-    fn try_out(&self, argv: &[&str], _: &str) -> Result<String, Refused> {
-        panic!("{argv:?}")
-    }
-
-    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
-        panic!("{port}")
-    }
-
-    fn transmit_queues(&self, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn rate(&self, _: &str) -> Option<u64> {
-        None
-    }
-
-    fn driver(&self, _: &str) -> Option<String> {
-        None
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::*;
+use crate::apply::double::Double;
 use crate::features::{Feature, Features};
 
 /// A machine with one interface, and what is done to it.
@@ -20,7 +21,7 @@ impl Machine {
     }
 }
 
-impl Host for Machine {
+impl Double for Machine {
     fn query(&self, argv: &[&str]) -> Result<String, Refused> {
         assert_eq!(argv, ["ip", "-d", "-j", "link", "show"]);
         Ok(self.link.clone())
@@ -33,30 +34,6 @@ impl Host for Machine {
 
     fn features(&self, _: &str) -> Result<Features, Refused> {
         Ok([("rx-gro".to_owned(), Feature { active: false, wanted: false, can_change: true })].into())
-    }
-
-    fn try_out(&self, argv: &[&str], _: &str) -> Result<String, Refused> {
-        panic!("{argv:?}")
-    }
-
-    fn read(&self, path: &str) -> Option<String> {
-        panic!("{path}")
-    }
-
-    fn mac_merge(&self, port: &str) -> Result<mac_merge::State, Refused> {
-        panic!("{port}")
-    }
-
-    fn transmit_queues(&self, _: &str) -> Option<u32> {
-        None
-    }
-
-    fn rate(&self, _: &str) -> Option<u64> {
-        None
-    }
-
-    fn driver(&self, _: &str) -> Option<String> {
-        None
     }
 }
 
