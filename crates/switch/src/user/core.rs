@@ -12,6 +12,7 @@ mod due;
 mod egress_port;
 mod housekeeping;
 mod part;
+mod stalls;
 mod streams;
 
 use std::sync::Arc;
@@ -19,7 +20,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use ontick_rt::ewma::Ewma;
-use ontick_rt::rtrb::Producer;
 
 use super::counters::{Counter, Counters};
 use super::entries::{Entries, Ports};
@@ -27,17 +27,18 @@ use super::pool::{Pool, SLOT, Slot};
 use super::port::{Port, Received, Sent};
 use super::ptp::Event;
 use super::queue::Waiting;
-use super::rest::LATE_NS;
 use super::table::{Learning, Table};
 use super::time::Time;
 use burst::Share;
 use crossing::Classified;
 use egress_port::EgressPort;
 use part::Others;
+use stalls::report;
 use streams::Outcome;
 
 pub use command::{Channels, Command, Discarded, PortConfig, Stall};
 pub use part::Part;
+pub use stalls::STALL_NS;
 pub use streams::Streams;
 
 use crate::loops::{self, Prober};
@@ -48,9 +49,6 @@ use ontick_tsn::schedule::NEVER;
 use ontick_tsn::shaper::PortShaping;
 use ontick_tsn::wire;
 
-/// The core was kept from its work when it notices that so much time has passed, in ns: less than the largest frame takes
-/// at 1 Gbit/s (12.3 us), so that whatever carries one past its gate is known.
-pub const STALL_NS: u64 = 10_000;
 /// The cost of handing over is doubted so often at most, in ns, and not for so long after one was seen.
 const DOUBT_NS: u64 = 1_000_000;
 const SEEN_NS: u64 = 10_000_000;
@@ -265,48 +263,6 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     /// Whether any frame waits.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty()
-    }
-
-    fn look_for_stall(&mut self, now_ns: u64) {
-        let away_ns = now_ns.saturating_sub(self.seen_ns);
-        if away_ns > STALL_NS {
-            self.stalled(Stall { from_ns: self.seen_ns, until_ns: now_ns });
-        }
-        self.seen_ns = now_ns;
-    }
-
-    #[cold]
-    fn stalled(&mut self, stall: Stall) {
-        let length_ns = stall.until_ns - stall.from_ns;
-        self.counters.stalls.add_shared(1);
-        self.counters.stalled_ns.add_shared(length_ns);
-        self.counters.longest_stall_ns.raise_shared(length_ns);
-        report(&mut self.channels.stalls, self.counters, stall);
-    }
-
-    /// It slept on purpose, for so long or up to [`LATE_NS`] more; from there on it was kept from its work. Returns the
-    /// time.
-    pub fn rested(&mut self, asked_ns: u64) -> u64 {
-        let (until_ns, now_ns) = (self.seen_ns + asked_ns, self.time.now_ns());
-        let late_ns = now_ns.saturating_sub(until_ns);
-        self.counters.rests.add_shared(1);
-        if late_ns > LATE_NS {
-            self.counters.rested_ns.add_shared(asked_ns);
-            self.stalled(Stall { from_ns: until_ns, until_ns: now_ns });
-        } else {
-            self.counters.rested_ns.add_shared(now_ns.saturating_sub(self.seen_ns));
-        }
-        self.seen_ns = now_ns;
-        now_ns
-    }
-
-    /// As [`Self::rested`], by a sleep of its own: shaped classes lose nothing by that, though debts were not waited for.
-    pub fn slept(&mut self, asked_ns: u64) -> u64 {
-        let from_ns = self.seen_ns;
-        let now_ns = self.rested(asked_ns);
-        let until_ns = now_ns.min(from_ns + asked_ns + LATE_NS);
-        self.outlets.iter_mut().for_each(|outlet| outlet.slept(from_ns, until_ns));
-        now_ns
     }
 
     /// Takes one frame in, if one is there; whether one was.
@@ -565,12 +521,6 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
     fn edge_within(&self, ns: u64, except: usize) -> bool {
         let now_ns = self.seen_ns;
         self.waiting.into_iter().any(|index| index != except && self.outlets[index].edge_within(now_ns, ns))
-    }
-}
-
-fn report(stalls: &mut Producer<Stall>, counters: &Counters, stall: Stall) {
-    if stalls.push(stall).is_err() {
-        counters.stalls_unreported.add_shared(1);
     }
 }
 
