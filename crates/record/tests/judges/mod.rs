@@ -1,5 +1,4 @@
 //! Programs of others that read what this workspace writes. Each is asked where it is installed.
-#![allow(dead_code, reason = "each test asks those that it needs")]
 
 use std::fs;
 use std::io::Write;
