@@ -66,7 +66,8 @@ pub struct Level {
 pub struct Refusal {
     /// The reason.
     pub reason: Reason,
-    /// How many there are of what is the reason: cycles that were missed; peaks above the change of a mixture.
+    /// How many there are of what is the reason: cycles that were missed; peaks above the change of a mixture; samples
+    /// that exceeded what there would be a bound of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// How long to measure for a bound, in ns, where that helps.
@@ -100,4 +101,6 @@ pub enum Reason {
     NoFit,
     /// The tail is so heavy that it has no mean.
     NoMean,
+    /// It was exceeded in the run itself so often that the percentiles tell it.
+    Seen,
 }

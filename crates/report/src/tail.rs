@@ -66,6 +66,13 @@ fn refused(refusal: &Refusal, once_in: u64, cycles: &str) -> String {
         ),
         Reason::NoFit => "no generalised Pareto distribution fits the largest samples: several laws are mixed.".into(),
         Reason::NoMean => "the tail is so heavy that it has no mean.".into(),
+        Reason::Seen => {
+            return format!(
+                "No bound is needed: what is exceeded once in {} {cycles} was exceeded about {number} times in the run itself, \
+                 and the percentiles tell it. A bound is of what is rarer.",
+                times(once_in)
+            );
+        }
     };
     let measure = match refusal.measure_ns {
         Some(ns) => format!(" Measure for at least {}.", duration(ns)),
@@ -148,6 +155,11 @@ pub(crate) mod tests {
             "No bound can be given: there are too few cycles for one in 10^6. Measure for at least 100 s."
         );
         assert!(said(Reason::Mixture, Some(7), Some(14_000_000_000_000)).ends_with("Measure for at least 4 h."));
+        assert_eq!(
+            said(Reason::Seen, Some(100), None),
+            "No bound is needed: what is exceeded once in 10^6 cycles was exceeded about 100 times in the run itself, and the \
+             percentiles tell it. A bound is of what is rarer."
+        );
         assert!(said(Reason::Missed, Some(1_200), None).contains("1 200 cycles were missed"));
     }
 

@@ -25,6 +25,23 @@ pub(super) const LEVELS: usize = 25;
 /// How sure the ends of the band are, each.
 const SURE: f64 = 0.95;
 
+/// Of how many samples one is to exceed the bound at least, where `peaks` of so many samples are above the threshold: from
+/// where half of the peaks are above. The law is one of what is above the threshold, and says nothing below.
+fn rarest_seen(samples: f64, peaks: usize) -> f64 {
+    2.0 * samples / peaks as f64
+}
+
+/// Whether so many samples themselves tell what is exceeded once in `once_in`, whatever the threshold.
+pub(super) fn is_seen(samples: f64, once_in: f64) -> bool {
+    let peaks = tail_of(samples);
+    peaks > 0 && once_in < rarest_seen(samples, peaks)
+}
+
+/// What is exceeded once in `once_in` was exceeded so many times in the run.
+pub(super) fn seen(samples: f64, once_in: f64) -> Refusal {
+    Refusal { reason: Reason::Seen, count: Some((samples / once_in).round() as u64), measure_ns: None }
+}
+
 /// How many samples it takes at least.
 pub(super) fn samples_needed(once_in: f64) -> f64 {
     (FEWEST as f64 / SHARE).max(once_in / REACH)
@@ -78,6 +95,9 @@ pub(super) fn bound(peaks: &[Peak], samples: f64, once_in: f64, levels: usize) -
             if fit.shape >= 1.0 {
                 return refuse(Reason::NoMean);
             }
+            if once_in < rarest_seen(samples, k) {
+                return Err(seen(samples, once_in));
+            }
             let levels = levels_of(&excesses, &fit, threshold, samples, once_in, levels);
             let last = levels.last().copied().unwrap_or_default();
             return Ok(Bound {
@@ -100,7 +120,8 @@ pub(super) fn bound(peaks: &[Peak], samples: f64, once_in: f64, levels: usize) -
     }
 }
 
-/// What is exceeded once in more and more samples, from about the threshold up to `once_in`, which is the last one.
+/// What is exceeded once in more and more samples, from where half of the peaks are above up to `once_in`, which is the
+/// last one and not below.
 fn levels_of(excesses: &Excesses, fit: &Gpd, threshold: f64, samples: f64, once_in: f64, count: usize) -> Vec<Level> {
     let k = excesses.count();
     let posterior = Posterior::new(excesses, samples);
@@ -110,10 +131,13 @@ fn levels_of(excesses: &Excesses, fit: &Gpd, threshold: f64, samples: f64, once_
         let [lower_ns, fitted_ns, upper_ns] = [lower, fitted, upper].map(|e| (threshold + e).round() as u64);
         Level { once_in: times.round() as u64, lower_ns, fitted_ns, upper_ns }
     };
-    // From where half of the peaks are above.
-    let (from, to) = ((2.0 * samples / k).ln(), once_in.ln());
+    let (from, to) = (rarest_seen(samples, excesses.values().len()).ln(), once_in.ln());
     let step = (to - from).max(0.0) / (count.max(2) - 1) as f64;
-    (1..count).map(|i| from + step * (i - 1) as f64).chain([to]).map(|log| level(log.exp())).collect()
+    let mut levels: Vec<Level> =
+        (1..count).map(|i| from + step * (i - 1) as f64).chain([to]).map(|log| level(log.exp())).collect();
+    // Where both ends are close, several are of the same number.
+    levels.dedup_by_key(|level| level.once_in);
+    levels
 }
 
 /// The largest peaks, in the order of time.

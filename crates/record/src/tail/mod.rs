@@ -44,6 +44,9 @@ fn bound(series: &Series, once_in: u64) -> Result<Bound, Refusal> {
     if series.missed > 0 {
         return Err(Refusal { count: Some(series.missed), ..refusal(Reason::Missed) });
     }
+    if estimate::is_seen(samples as f64, once_in as f64) {
+        return Err(estimate::seen(samples as f64, once_in as f64));
+    }
     // From the first sample to the end of the last one's period.
     let length_ns = series.maxima.length_ns().max(series.peaks.iter().map(|p| p.at_ns).max().unwrap_or(0)).max(1);
     let times = |more: f64| Some((length_ns as f64 * more).ceil() as u64);
@@ -120,6 +123,50 @@ mod tests {
         // What is exceeded once in a hundred thousand was seen ten times: it is ln 10^5.
         let known = estimate(&exponential(1_000_000), 100_000).bound.unwrap().levels[24];
         assert!(known.lower_ns < 11_513_000_000 && known.upper_ns > 11_513_000_000, "{known:?}");
+    }
+
+    /// The law is of what is above the threshold: below, the run itself tells.
+    #[test]
+    fn what_was_exceeded_in_the_run_itself_has_no_bound() {
+        let samples = 100_000_000u64;
+        let long = exponential(samples);
+        let known = [1_000, 2_000, 100_000, 249_999, 300_000, 353_000, 499_999].map(|once_in| (once_in, false));
+        let rare = [500_000, 500_001, 500_010, 510_000, 1_000_000, ONCE_IN, 1_000_000_000_000].map(|n| (n, true));
+        for (once_in, bounded) in known.into_iter().chain(rare) {
+            let tail = estimate(&long, once_in);
+            match tail.bound {
+                Some(bound) => {
+                    assert!(bounded && bound.peaks == 400, "{once_in}: {bound:?}");
+                    let levels = &bound.levels;
+                    let ascend = |w: &[Level]| w[0].once_in < w[1].once_in && w[0].upper_ns < w[1].upper_ns;
+                    assert!(levels.windows(2).all(ascend), "{once_in}: {levels:?}");
+                    assert!(levels.iter().all(|level| level.fitted_ns >= bound.threshold_ns), "{once_in}: {levels:?}");
+                    assert_eq!(bound.upper_ns, levels.last().unwrap().upper_ns);
+                    assert!(bound.upper_ns as f64 > 1e9 * (once_in as f64).ln(), "{once_in}: {bound:?}");
+                }
+                None => {
+                    let refusal = tail.refusal.unwrap();
+                    assert_eq!((bounded, refusal.reason), (false, Reason::Seen), "{once_in}");
+                    assert_eq!(refusal.count, Some((samples as f64 / once_in as f64).round() as u64));
+                }
+            }
+        }
+        // A threshold that was raised has fewer peaks above, and tells less.
+        let mut bent = simulation::peaks(&mut Random(8), DISTRIBUTIONS[0].1, samples as f64, 1000);
+        let mut sorted: Vec<f64> = bent.iter().map(|peak| peak.1).collect();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let bend = sorted[220];
+        bent.iter_mut().for_each(|(_, ns)| *ns = if *ns < bend { bend - (bend - *ns) * 0.2 } else { *ns });
+        let bent = series(&bent, samples);
+        let raised = estimate(&bent, 1_000_000).bound.unwrap();
+        assert!(raised.peaks == 200 && raised.levels.last().unwrap().fitted_ns >= raised.threshold_ns, "{raised:?}");
+        assert_eq!(refusal_of(&bent, 999_999), Reason::Seen);
+        // More samples would not help a short run.
+        assert_eq!(refusal_of(&exponential(20_000), 1_500), Reason::Seen);
+    }
+
+    fn refusal_of(series: &Series, once_in: u64) -> Reason {
+        estimate(series, once_in).refusal.unwrap().reason
     }
 
     #[test]
