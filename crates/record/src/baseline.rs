@@ -5,8 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::compare::{self, Decision, Difference, RelativeRequirement};
-use crate::histogram::Histogram;
+use crate::compare::{self, Decision, Difference, RelativeRequirement, Side};
 use crate::run::Run;
 use crate::store::{self, StoreError};
 
@@ -113,7 +112,7 @@ impl Baseline {
         let [before, after] = [&self.runs, after].map(|runs| runs.iter().map(|(_, run)| run).collect::<Vec<_>>());
         let names = before.first().map_or(&[][..], |run| &run.series);
         let decide = |(at, name): (usize, &str)| {
-            let [before, after] = [&before, &after].map(|runs| latencies(runs, at));
+            let [before, after] = [&before, &after].map(|runs| sides(runs, at));
             requirement.decide_runs(name, &before, &after)
         };
         names.iter().map(|series| series.name.as_str()).enumerate().map(decide).collect()
@@ -121,8 +120,8 @@ impl Baseline {
 }
 
 /// The series at this place, which [`fits`] has found to be the same in all runs.
-fn latencies<'a>(runs: &[&'a Run], at: usize) -> Vec<&'a Histogram> {
-    runs.iter().filter_map(|run| run.series.get(at)).map(|series| &series.latency).collect()
+fn sides<'a>(runs: &[&'a Run], at: usize) -> Vec<Side<'a>> {
+    runs.iter().filter_map(|run| Some(Side::of(run, run.series.get(at)?))).collect()
 }
 
 /// Puts records into a folder, which is made where it is missing: beside those that are there, whose job and machine must
@@ -264,5 +263,11 @@ mod tests {
         let decisions = baseline.decide(&new, &"p99 <= 1.2x".parse().unwrap());
         assert_eq!(decisions[0].verdict, compare::Verdict::Broken);
         assert_eq!(decisions[0].runs, Some((3, 3)));
+        let stalled = [run("d", 100), run("e", 104), run("f", 102)].map(|(path, mut run)| {
+            run.series[0].missed = 9 * run.series[0].latency.count();
+            (path, run)
+        });
+        let decisions = baseline.decide(&stalled, &"p99 <= 1.2x".parse().unwrap());
+        assert_eq!(decisions[0].verdict, compare::Verdict::Broken, "{decisions:?}");
     }
 }

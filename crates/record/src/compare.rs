@@ -4,6 +4,7 @@ mod many;
 mod rank_sum;
 mod relative;
 mod same_job;
+mod side;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ptr::from_ref;
@@ -13,6 +14,7 @@ use serde::Serialize;
 pub use crate::quantile_bounds::Bounds;
 pub use relative::{Decision, RelativeRequirement, RelativeRequirementError, Verdict, Wanted};
 pub use same_job::{Difference, difference};
+pub use side::{Missed, Side};
 
 use crate::run::{Run, Series};
 

@@ -323,7 +323,7 @@ impl Histogram {
 
 /// ⌈q·n⌉ within 1 to n. `0.07 * 100.0` is 7.000000000000001, so a product that is a whole number but
 /// for the rounding of its factors counts as that number.
-fn rank(q: f64, count: u64) -> u64 {
+pub(crate) fn rank(q: f64, count: u64) -> u64 {
     if q >= 1.0 {
         return count;
     }

@@ -4,7 +4,7 @@ use ontick_record::compare::Pair;
 use ontick_record::{Run, Series};
 
 use crate::Style;
-use crate::figures::{Column, LATENCIES, latency, share_in_time, waits_differently};
+use crate::figures::{Column, LATENCIES, latency, missed_cycles, share_in_time, waits_differently};
 use crate::number::times;
 use crate::printable::printable;
 use crate::text::{hanging, shortened};
@@ -75,22 +75,26 @@ pub(crate) fn short_names<'a>(runs: &[Named<'a>]) -> Vec<Named<'a>> {
 
 /// The comparison as text: below each series' figures, how many times those of the first run they are.
 pub fn text(runs: &[Named], style: &Style) -> String {
-    const CELL: usize = 9;
-    const SHARE: usize = 10;
+    let groups = entries(&short_names(runs));
+    let all = || groups.iter().flatten();
+    let figures = all().flat_map(|e| compared().map(|column| latency((column.of)(e.series))));
+    let cell = width_of("p99.9", figures.chain(all().filter_map(|e| e.ratios.clone()).flatten()));
+    let share = width_of("< 3us", all().map(|e| share_in_time(e.series)));
+    let missed = width_of("missed", all().map(|e| missed_cycles(e.run, e.series)));
     // On a narrow terminal labels have lines of their own, and what still does not fit goes.
-    let fitting = style.width.saturating_sub(2 + SHARE) / CELL;
-    let gone: &[&str] = if fitting >= compared().count() { &[] } else { &["p99.9"] };
+    let least = if style.is_narrow() { 0 } else { 12 };
+    let fitting = style.width.saturating_sub(2 + least + share + missed) / cell;
+    let gone = &["p99.9", "p50", "max"][..compared().count().saturating_sub(fitting).min(3)];
     let shown: Vec<(usize, &Column)> = compared().enumerate().filter(|(_, c)| !gone.contains(&c.head)).collect();
     let room = match style.is_narrow() {
         true => 0,
-        false => style.width.saturating_sub(2 + shown.len() * CELL + SHARE).max(12),
+        false => style.width.saturating_sub(2 + shown.len() * cell + share + missed).max(least),
     };
-    let groups = entries(&short_names(runs));
     let label = |e: &Entry| printable(&label(e));
-    let longest = groups.iter().flatten().map(|e| label(e).chars().count()).max().unwrap_or(0).min(room);
+    let longest = all().map(|e| label(e).chars().count()).max().unwrap_or(0).min(room);
     let mut text = " ".repeat(2 + longest);
-    shown.iter().for_each(|(_, c)| text.push_str(&format!("{:>CELL$}", c.head)));
-    text.push_str(&format!("{:>SHARE$}\n", "< 3us"));
+    shown.iter().for_each(|(_, c)| text.push_str(&format!("{:>cell$}", c.head)));
+    text.push_str(&format!("{:>share$}{:>missed$}\n", "< 3us", "missed"));
     for group in &groups {
         for e in group {
             match style.is_narrow() {
@@ -98,12 +102,13 @@ pub fn text(runs: &[Named], style: &Style) -> String {
                 false => text.push_str(&format!("  {:longest$}", shortened(&label(e), longest))),
             }
             for (_, column) in &shown {
-                text.push_str(&format!("{:>CELL$}", latency((column.of)(e.series))));
+                text.push_str(&format!("{:>cell$}", latency((column.of)(e.series))));
             }
-            text.push_str(&format!("{:>SHARE$}\n", share_in_time(e.series)));
+            let not_acted_on = missed_cycles(e.run, e.series);
+            text.push_str(&format!("{:>share$}{not_acted_on:>missed$}\n", share_in_time(e.series)));
             if let Some(ratios) = &e.ratios {
                 text.push_str(&" ".repeat(2 + longest));
-                shown.iter().for_each(|(i, _)| text.push_str(&format!("{:>CELL$}", ratios[*i])));
+                shown.iter().for_each(|(i, _)| text.push_str(&format!("{:>cell$}", ratios[*i])));
                 text.push('\n');
             }
         }
@@ -112,6 +117,11 @@ pub fn text(runs: &[Named], style: &Style) -> String {
     let sentences = [waits_differently(runs.iter().flat_map(|n| &n.run.series)), Some(explanation(runs))];
     sentences.into_iter().flatten().for_each(|sentence| text.push_str(&hanging("  ", "", sentence, style.width)));
     text
+}
+
+/// How wide a column is whose head and cells these are, with what parts it from the one before.
+fn width_of(head: &str, cells: impl Iterator<Item = String>) -> usize {
+    2 + cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(head.len())
 }
 
 /// `old.json: hybrid`

@@ -1,10 +1,10 @@
 //! Whether a run is no worse than another, in words.
 
-use ontick_record::compare::{Bounds, Decision, Verdict, Wanted};
+use ontick_record::compare::{Bounds, Decision, Missed, Verdict, Wanted};
 
 use crate::Style;
 use crate::colour::Paint;
-use crate::number::{counted, plain};
+use crate::number::{count, counted, plain};
 use crate::printable::printable;
 use crate::text::hanging;
 
@@ -24,7 +24,7 @@ pub fn decisions(decisions: &[Decision], style: &Style) -> String {
     text
 }
 
-/// What is known of both percentiles and their ratio, and what would settle it.
+/// What is known of both percentiles and their ratio, what was missed, and what would settle it.
 pub(crate) fn sentence(decision: &Decision) -> String {
     let (least, most) = decision.ratio;
     let ratio = match (most, decision.runs) {
@@ -40,6 +40,7 @@ pub(crate) fn sentence(decision: &Decision) -> String {
         }
         None => format!("{after}, before {before} ({ratio})"),
     };
+    let known = known + &missed(decision.missed);
     match (decision.verdict, decision.wanted) {
         (Verdict::CannotTell, Some(Wanted::Samples(samples))) => {
             format!("{known}; {} of each run would settle it", counted(samples, "sample"))
@@ -48,9 +49,26 @@ pub(crate) fn sentence(decision: &Decision) -> String {
             format!("{known}; {} of each side would settle it", counted(runs, "run"))
         }
         (Verdict::CannotTell, Some(Wanted::Percentile)) => format!("{known}; not every record holds this percentile"),
+        (Verdict::CannotTell, Some(Wanted::FewerMissed)) => known,
         (Verdict::CannotTell, None) => format!("{known}; too near the limit for any number of samples"),
         _ => known,
     }
+}
+
+/// Cycles that are in no percentile, where there are any.
+fn missed((before, after): (Option<Missed>, Option<Missed>)) -> String {
+    if [before, after].iter().flatten().all(|missed| missed.missed == 0) {
+        return String::new();
+    }
+    let of = |missed: Option<Missed>| match missed {
+        Some(missed) => format!("{} of {}", count(missed.missed), count(missed.cycles)),
+        None => "not counted".into(),
+    };
+    let too_many = match after {
+        Some(after) if after.too_many => ": more than this percentile leaves out",
+        _ => "",
+    };
+    format!("; cycles missed {}, before {}{too_many}", of(after), of(before))
 }
 
 fn range(bounds: Bounds) -> String {
@@ -63,6 +81,7 @@ fn range(bounds: Bounds) -> String {
 #[cfg(test)]
 mod tests {
     use ontick_record::Histogram;
+    use ontick_record::compare::Side;
 
     use super::*;
 
@@ -84,6 +103,24 @@ mod tests {
         assert!(text.starts_with("cannot tell  p50 <= 1.02x — a: ") && text.contains("samples of each run"), "{text}");
         let text = decisions(&[decide(100_000)], &Style::default());
         assert!(text.starts_with("met      p50 <= 1.02x — a: ") && !text.contains("samples of each run"), "{text}");
+    }
+
+    #[test]
+    fn missed_cycles_stand_beside_the_percentiles() {
+        let mut latency = Histogram::default();
+        latency.add(10_000, 1, 10_000);
+        let of = |missed| Side { latency: &latency, missed };
+        let requirement: ontick_record::compare::RelativeRequirement = "p99 <= 1.2x".parse().unwrap();
+        let said = |before, after| sentence(&requirement.decide(("a", of(before)), ("a", of(after))));
+        let known = "10us to 10us, before 10us to 10us (1.00 to 1.00 times, with 95 % confidence)";
+        assert_eq!(said(Some(0), Some(0)), known);
+        assert_eq!(said(Some(1), Some(0)), format!("{known}; cycles missed 0 of 10 000, before 1 of 10 001"));
+        assert_eq!(
+            said(None, Some(90_000)),
+            format!(
+                "{known}; cycles missed 90 000 of 100 000, before not counted: more than this percentile leaves out"
+            )
+        );
     }
 
     #[test]

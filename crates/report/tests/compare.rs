@@ -48,6 +48,20 @@ fn a_series_that_nothing_stands_against_is_shown_without_ratios() {
 }
 
 #[test]
+fn missed_cycles_stand_beside_the_percentiles() {
+    let first = sample::single();
+    let mut second = first.clone();
+    second.series[0].missed = 9_876_543;
+    let runs = [Named { name: "a", run: &first }, Named { name: "b", run: &second }];
+    for width in [40, 60, 80] {
+        let text = compare::text(&runs, &Style { width, ..Style::default() });
+        assert!(text.contains("missed\n") && text.contains(" 9 876 543\n") && text.contains(" p99 "), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        assert_eq!(text.contains("p99.9"), width > 60, "{text}");
+    }
+}
+
+#[test]
 fn nothing_to_compare_is_no_crash() {
     let empty = ontick_record::Run::new("ontick", "timer");
     let full = sample::single();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_record::compare::{self as comparing, Comparison, Decision, RelativeRequirement};
+use ontick_record::compare::{self as comparing, Comparison, Decision, RelativeRequirement, Side};
 use ontick_record::{Run, store};
 use ontick_report::{compare, decisions, html_of_several, junit_of_decisions};
 use serde::Serialize;
@@ -98,8 +98,9 @@ impl Compare {
         let pairs = comparing::all_partners(before, after).map_err(|why| Failure::new(format!("--require: {why}")))?;
         let against = |requirement: &RelativeRequirement| {
             let requirement = *requirement;
-            pairs.iter().map(move |(before, after)| {
-                requirement.decide((&before.name, &before.latency), (&after.name, &after.latency))
+            pairs.iter().map(move |(first, second)| {
+                let sides = (Side::of(before, first), Side::of(after, second));
+                requirement.decide((&first.name, sides.0), (&second.name, sides.1))
             })
         };
         Ok(self.require.iter().flat_map(against).collect())

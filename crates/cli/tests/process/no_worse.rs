@@ -61,6 +61,32 @@ fn a_series_of_one_run_alone_is_not_passed_over() {
     assert_eq!(compared(&both, &other, &[]).0, Some(0), "a table may have them");
 }
 
+/// While a thread is held up it takes no samples, so that those there are look as good as before.
+#[test]
+fn missed_cycles_are_seen_and_not_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = record(folder.path(), "base.json", 10_000, 10_000);
+    let mut with = ontick_record::store::read(&base).unwrap();
+    with.series[0].missed = 90_000;
+    let stalled = folder.path().join("stalled.json");
+    fs::write(&stalled, ontick_record::store::text(&with)).unwrap();
+
+    let require = ["--require", "p99 <= 1.2x"];
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (status, text, _) = compared(&base, &stalled, &require);
+    let text = words(text);
+    assert!(status == Some(1) && text.contains("not met p99 <= 1.2x") && text.contains("< 3us missed"), "{text}");
+    assert!(text.contains("cycles missed 90 000 of 100 000, before 0 of 10 000: more than this"), "{text}");
+    let (status, text, _) = compared(&stalled, &stalled, &require);
+    assert!(status == Some(3) && words(text).contains("more than this percentile leaves out"));
+
+    let kept = folder.path().join("kept");
+    let [kept, base, stalled] = [&kept, &base, &stalled].map(|path| path.to_str().unwrap());
+    run(&["baseline", "save", kept, base]);
+    let output = run(&["baseline", "check", kept, stalled, require[0], require[1]]);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+}
+
 #[test]
 fn summaries_decide_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,7 @@
 
 use super::rank_sum::{fewest, ratio_bounds};
 use super::relative::{Decision, RelativeRequirement, Verdict, Wanted, smallest};
+use super::side::{Missed, Side, with_missed};
 use crate::histogram::Histogram;
 use crate::quantile_bounds::Bounds;
 
@@ -11,19 +12,22 @@ const MOST_RUNS: u64 = 100_000;
 impl RelativeRequirement {
     /// Holds the runs of a series against earlier ones. Each run's percentile is one value, so that samples of one run may
     /// depend on each other; runs are taken as independent. One run on each side is decided by its
-    /// [samples](Self::decide).
-    pub fn decide_runs(&self, series: &str, before: &[&Histogram], after: &[&Histogram]) -> Decision {
+    /// [samples](Self::decide). Of missed cycles those of all runs of a side count together.
+    pub fn decide_runs(&self, series: &str, before: &[Side], after: &[Side]) -> Decision {
         if let ([before], [after]) = (before, after) {
-            return self.decide((series, before), (series, after));
+            return self.decide((series, *before), (series, *after));
         }
         let q = self.percent / 100.0;
+        let missed = (Missed::of(before, q), Missed::of(after, q));
+        let [before, after] =
+            [before, after].map(|sides| sides.iter().map(|side| side.latency).collect::<Vec<&Histogram>>());
         let of = |runs: &[&Histogram]| {
             let held = runs.iter().filter(|run| run.holds_quantile(q));
             held.filter_map(|run| run.quantile(q)).collect()
         };
-        let (base, new): (Vec<u64>, Vec<u64>) = (of(before), of(after));
+        let (base, new): (Vec<u64>, Vec<u64>) = (of(&before), of(&after));
         let bounds = ratio_bounds(&base, &new, 1);
-        let lacking = self.lacking([before, after].concat());
+        let lacking = self.lacking([&before[..], &after[..]].concat());
         let verdict = match bounds {
             _ if lacking.is_some() => Verdict::CannotTell,
             Some(bounds) => self.verdict_of(bounds),
@@ -33,13 +37,15 @@ impl RelativeRequirement {
             Verdict::CannotTell => lacking.or_else(|| self.runs_wanted(&base, &new)),
             _ => None,
         };
+        let (verdict, wanted) = with_missed(q, missed, verdict, wanted);
         Decision {
             requirement: self.to_string(),
             series: (series.into(), series.into()),
-            before: range(before, q),
-            after: range(after, q),
+            before: range(&before, q),
+            after: range(&after, q),
             runs: Some((before.len(), after.len())),
             ratio: bounds.map_or((0.0, None), |(least, most)| (least, Some(most))),
+            missed,
             verdict,
             wanted,
         }
@@ -103,7 +109,7 @@ mod tests {
 
     fn decide(text: &str, before: &[u64], after: &[u64]) -> Decision {
         let [before, after] = [before, after].map(|all| all.iter().map(|ns| run(*ns)).collect::<Vec<_>>());
-        let [base, new] = [&before, &after].map(|all| all.iter().collect::<Vec<_>>());
+        let [base, new] = [&before, &after].map(|all| all.iter().map(Side::from).collect::<Vec<_>>());
         text.parse::<RelativeRequirement>().unwrap().decide_runs("a", &base, &new)
     }
 
@@ -143,11 +149,11 @@ mod tests {
         let mut overflown = run(100);
         (overflown.overflow, overflown.max_ns) = (100, Some(900));
         let all = [run(100), run(101), run(102), run(103)];
-        let base: Vec<&Histogram> = all.iter().collect();
+        let base: Vec<Side> = all.iter().map(Side::from).collect();
         let requirement = "p99 <= 1.2x".parse::<RelativeRequirement>().unwrap();
         assert_eq!(requirement.decide_runs("a", &base, &base).verdict, Verdict::Met);
         for (other, low_ns) in [(&summary, 3), (&overflown, 100)] {
-            let with = [&base[..], &[other]].concat();
+            let with = [&base[..], &[other.into()]].concat();
             for decision in [requirement.decide_runs("a", &base, &with), requirement.decide_runs("a", &with, &base)] {
                 assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Percentile)));
             }

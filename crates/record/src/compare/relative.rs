@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::histogram::Histogram;
+use super::side::{Missed, Side, with_missed};
 use crate::quantile_bounds::{Bounds, bounds};
 
 /// How many times the first run's percentile the second's may be.
@@ -80,6 +80,8 @@ pub enum Wanted {
     Runs(u64),
     /// Records that hold the percentile, as one of these does not: it has no buckets, or the sample lies beyond them.
     Percentile,
+    /// A second run that misses fewer cycles than the percentile leaves out.
+    FewerMissed,
 }
 
 /// Two series, or those of many runs, held against a requirement.
@@ -99,6 +101,8 @@ pub struct Decision {
     /// How many times the first the second is, at least and at most, with 95 % confidence that each holds; `None` where
     /// nothing bounds it.
     pub ratio: (f64, Option<f64>),
+    /// Cycles that were missed before, and after; `None` where nobody counted them.
+    pub missed: (Option<Missed>, Option<Missed>),
     /// The decision.
     pub verdict: Verdict,
     /// What would settle it; `None` where it is settled, and where no number would do.
@@ -107,27 +111,38 @@ pub struct Decision {
 
 impl RelativeRequirement {
     /// Holds two series against it. The samples are taken as independent; outliers that come in bursts make the truth less
-    /// certain than this says.
-    pub fn decide(&self, before: (&str, &Histogram), after: (&str, &Histogram)) -> Decision {
+    /// certain than this says. Where the second missed more cycles than the percentile leaves out, it is not met, or nobody
+    /// can tell, whatever the latencies of the others.
+    pub fn decide<'a>(
+        &self,
+        (name_before, before): (&str, impl Into<Side<'a>>),
+        (name_after, after): (&str, impl Into<Side<'a>>),
+    ) -> Decision {
         let q = self.percent / 100.0;
-        let (base, new) = (bounds(before.1, q, before.1.count()), bounds(after.1, q, after.1.count()));
+        let (before, after): (Side, Side) = (before.into(), after.into());
+        let at = |n: u64| (bounds(before.latency, q, n), bounds(after.latency, q, n));
+        let (base, new) = (at(before.latency.count()).0, at(after.latency.count()).1);
         let verdict = self.verdict(base, new);
-        let fewer = before.1.count().min(after.1.count());
-        let settles = |n: u64| self.verdict(bounds(before.1, q, n), bounds(after.1, q, n)) != Verdict::CannotTell;
+        let fewer = before.latency.count().min(after.latency.count());
+        let settles = |n: u64| self.verdict(at(n).0, at(n).1) != Verdict::CannotTell;
         let more = || smallest(fewer, settles).map(Wanted::Samples);
-        let unheld = || (![before.1, after.1].iter().all(|h| h.holds_quantile(q))).then_some(Wanted::Percentile);
+        let held = [before, after].iter().all(|side| side.latency.holds_quantile(q));
+        let unheld = || (!held).then_some(Wanted::Percentile);
         let wanted = match verdict {
             Verdict::CannotTell if fewer > 0 => more().or_else(unheld),
             Verdict::CannotTell => unheld(),
             _ => None,
         };
+        let missed = (Missed::of(&[before], q), Missed::of(&[after], q));
+        let (verdict, wanted) = with_missed(q, missed, verdict, wanted);
         Decision {
             requirement: self.to_string(),
-            series: (before.0.into(), after.0.into()),
+            series: (name_before.into(), name_after.into()),
             before: base,
             after: new,
             runs: None,
             ratio: ratio(base, new),
+            missed,
             verdict,
             wanted,
         }
@@ -174,6 +189,7 @@ pub(super) fn smallest(few: u64, enough: impl Fn(u64) -> bool) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::Histogram;
     use proptest::prelude::*;
 
     /// `count` samples, evenly from `low` on in steps of 1 ns.
