@@ -225,12 +225,8 @@ impl Histogram {
         if rank == count && self.max_ns.is_some() {
             return self.max_ns;
         }
-        let mut seen = 0u64;
-        for b in self.by_upper_edge().iter() {
-            seen = seen.saturating_add(b.count);
-            if seen >= rank {
-                return Some(self.max_ns.map_or(b.high_ns(), |max| b.high_ns().min(max)));
-            }
+        if let Some(high_ns) = self.most_of_rank(rank) {
+            return Some(self.max_ns.map_or(high_ns, |max| high_ns.min(max)));
         }
         if self.overflow > 0 && !self.buckets.is_empty() { self.max_ns } else { None }
     }
@@ -238,15 +234,11 @@ impl Histogram {
     /// The smallest and the largest value that the sample of quantile `q` may have had, the largest being what
     /// [`quantile`](Self::quantile) gives; `None` where it has no bucket, or is the maximum, which is exact.
     pub fn bucket_of_quantile(&self, q: f64) -> Option<(u64, u64)> {
-        let (value_ns, rank, mut seen) = (self.quantile(q)?, rank(q, self.count()), 0u64);
+        let (value_ns, rank) = (self.quantile(q)?, rank(q, self.count()));
         if rank == self.count() {
             return None;
         }
-        let holds = |b: &&Bucket| {
-            seen = seen.saturating_add(b.count);
-            seen >= rank
-        };
-        let low_ns = self.by_upper_edge().iter().find(holds)?.low_ns;
+        let low_ns = self.least_of_rank(rank)?;
         Some((self.min_ns.map_or(low_ns, |min| low_ns.max(min)).min(value_ns), value_ns))
     }
 
@@ -254,16 +246,18 @@ impl Histogram {
     /// [`quantile`](Self::quantile) knows only that the maximum bounds it.
     pub fn holds_quantile(&self, q: f64) -> bool {
         let (count, rank) = (self.count(), rank(q, self.count()));
-        count > 0 && ((rank == count && self.max_ns.is_some()) || self.bucket_of_rank(rank).is_some())
+        count > 0 && ((rank == count && self.max_ns.is_some()) || self.least_of_rank(rank).is_some())
     }
 
-    /// The bucket that holds the sample of this rank, 1 being the smallest; `None` beyond all buckets.
-    pub(crate) fn bucket_of_rank(&self, rank: u64) -> Option<&Bucket> {
-        let mut seen = 0u64;
-        self.buckets.iter().find(|bucket| {
-            seen = seen.saturating_add(bucket.count);
-            seen >= rank
-        })
+    /// What the sample of this rank, 1 being the smallest, was at least: as if all lay at their low edges. `None` beyond all
+    /// buckets.
+    pub(crate) fn least_of_rank(&self, rank: u64) -> Option<u64> {
+        of_rank(&self.buckets, rank).map(|bucket| bucket.low_ns)
+    }
+
+    /// What it was at most: as if all lay at their upper edges. Where buckets overlap, it may be another bucket's.
+    pub(crate) fn most_of_rank(&self, rank: u64) -> Option<u64> {
+        of_rank(&self.by_upper_edge(), rank).map(Bucket::high_ns)
     }
 
     /// The buckets in the order of their upper edges, in which their samples are certainly below. Only where
@@ -319,6 +313,15 @@ impl Histogram {
         let below = self.min_ns.is_some_and(|min| bucket.high_ns().saturating_add(bucket.width_ns) < min);
         bucket.count > 0 && (above || below)
     }
+}
+
+/// The bucket with which as many samples as this rank has are reached, in the order of these.
+fn of_rank(buckets: &[Bucket], rank: u64) -> Option<&Bucket> {
+    let mut seen = 0u64;
+    buckets.iter().find(|bucket| {
+        seen = seen.saturating_add(bucket.count);
+        seen >= rank
+    })
 }
 
 /// ⌈q·n⌉ within 1 to n. `0.07 * 100.0` is 7.000000000000001, so a product that is a whole number but
@@ -418,6 +421,9 @@ mod tests {
         let coarse = Histogram::from_buckets([Bucket { low_ns: 14_000, width_ns: 500_000, count: 1 }]);
         fine.merge(&coarse);
         assert_eq!([0.3, 0.6, 0.9].map(|q| fine.quantile(q)), [Some(15_000), Some(16_000), Some(513_999)]);
+        // The smallest of them may be the coarse one.
+        assert_eq!(fine.bucket_of_quantile(0.3), Some((14_000, 15_000)));
+        assert_eq!(fine.bucket_of_quantile(0.6), Some((15_000, 16_000)));
     }
 
     #[test]

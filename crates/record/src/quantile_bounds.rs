@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::function::beta::beta_reg;
 
-use crate::histogram::{Bucket, Histogram};
+use crate::histogram::Histogram;
 
 /// A time, known within bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,7 +25,7 @@ pub fn bounds(histogram: &Histogram, q: f64, n: u64) -> Bounds {
     let here = |rank: u64| (u128::from(rank) * u128::from(histogram.count())).div_ceil(u128::from(n.max(1))) as u64;
     let (below, above) = ranks(q, n);
     let low_ns = below.and_then(|rank| lowest_at(histogram, here(rank)));
-    let high_ns = above.and_then(|rank| highest_at(histogram, here(rank), |bucket| bucket.high_ns()));
+    let high_ns = above.and_then(|rank| highest_at(histogram, here(rank)));
     Bounds { low_ns: low_ns.unwrap_or(0), high_ns }
 }
 
@@ -65,21 +65,23 @@ fn first(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// What the sample of this rank was at most: what `edge` says of its bucket; the maximum beyond all buckets.
-pub fn highest_at(histogram: &Histogram, rank: u64, edge: impl Fn(&Bucket) -> u64) -> Option<u64> {
-    histogram.bucket_of_rank(rank).map(edge).or(histogram.max_ns)
+/// What the sample of this rank was at most: the upper edge of its bucket; the maximum beyond all buckets.
+pub fn highest_at(histogram: &Histogram, rank: u64) -> Option<u64> {
+    histogram.most_of_rank(rank).or(histogram.max_ns)
 }
 
 /// What the sample of this rank was at least. Beyond all buckets only the last one's value is known, the maximum; of the
 /// others it is known that none is below the minimum.
 fn lowest_at(histogram: &Histogram, rank: u64) -> Option<u64> {
     let beyond = if rank >= histogram.count() { histogram.max_ns } else { None };
-    histogram.bucket_of_rank(rank).map(|bucket| bucket.low_ns).or(beyond).or(histogram.min_ns)
+    histogram.least_of_rank(rank).or(beyond).or(histogram.min_ns)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::uncertainty::upper_bound;
+    use proptest::prelude::*;
 
     /// Samples of 1, 2, 3 … ns.
     pub(crate) fn numbered(count: u64) -> Histogram {
@@ -114,6 +116,36 @@ pub(crate) mod tests {
         let mut h = Histogram::default();
         h.add(1_000, 128, 1_000);
         assert_eq!(bounds(&h, 0.5, 1_000), Bounds { low_ns: 1_000, high_ns: Some(1_127) });
+    }
+
+    /// As intervals of a log have them that differ in precision.
+    #[test]
+    fn where_buckets_overlap_each_bound_is_of_an_edge_of_its_own() {
+        let mut h = Histogram::default();
+        h.add(8_192, 8_192, 50_000);
+        h.add(9_000, 8, 25_000);
+        h.add(10_000, 8, 25_000);
+        assert_eq!(bounds(&h, 0.9, 100_000), Bounds { low_ns: 10_000, high_ns: Some(16_383) });
+        assert_eq!(bounds(&h, 0.25, 100_000), Bounds { low_ns: 8_192, high_ns: Some(10_007) });
+        assert_eq!(upper_bound(&h, 0.9), Some(16_383));
+    }
+
+    proptest! {
+        #[test]
+        fn a_quantile_lies_within_its_bounds(
+            buckets in prop::collection::vec((0u64..2_000, 1u64..1_000, 1u64..400), 1..20),
+            q in 0.01f64..0.999,
+        ) {
+            let mut h = Histogram::default();
+            buckets.iter().for_each(|(low, width, count)| h.add(*low, *width, *count));
+            let of_samples = h.quantile(q).unwrap();
+            let bounds = bounds(&h, q, h.count());
+            prop_assert!(bounds.high_ns.is_none_or(|high_ns| high_ns >= of_samples), "{bounds:?}, {of_samples}");
+            prop_assert!(bounds.low_ns <= of_samples, "{bounds:?}, {of_samples}");
+            prop_assert!(upper_bound(&h, q).is_none_or(|high_ns| high_ns >= of_samples));
+            let within = h.bucket_of_quantile(q);
+            prop_assert!(within.is_none_or(|(low_ns, high_ns)| low_ns >= bounds.low_ns && high_ns == of_samples));
+        }
     }
 
     #[test]

@@ -21,7 +21,8 @@ const WRONG: f64 = 0.05;
 /// ```
 pub fn upper_bound(latency: &Histogram, q: f64) -> Option<u64> {
     let rank = upper_rank(q, latency.count(), WRONG)?;
-    highest_at(latency, rank, |bucket| latency.max_ns.map_or(bucket.high_ns(), |max_ns| bucket.high_ns().min(max_ns)))
+    let high_ns = highest_at(latency, rank)?;
+    Some(latency.max_ns.map_or(high_ns, |max_ns| high_ns.min(max_ns)))
 }
 
 /// The standard deviation of the median of these samples, in ns: half of the distance of the samples whose ranks are half
