@@ -1,5 +1,7 @@
 //! Two or more runs side by side: each figure, and how many times as large as in the first run.
 
+use std::ptr;
+
 use ontick_record::compare::Pair;
 use ontick_record::{Run, Series};
 
@@ -45,12 +47,14 @@ pub(crate) fn entries<'a>(runs: &[Named<'a>]) -> Vec<Vec<Entry<'a>>> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let mut groups: Vec<Vec<Entry>> = first.run.series.iter().map(|s| vec![Entry::of(first, s, None)]).collect();
     for other in others {
+        // By address and place, as names may come twice: pairs are in the order of the partners.
+        let partners = ontick_record::compare::partners(first.run, other.run);
         let pairs = ontick_record::compare::compare(first.run, other.run).pairs;
         for series in &other.run.series {
-            let pair = pairs.iter().find(|p| p.after == series.name);
-            let group = pair.and_then(|p| first.run.series.iter().position(|s| s.name == p.before));
-            match group {
-                Some(group) => groups[group].push(Entry::of(other, series, pair)),
+            let pair = partners.iter().zip(&pairs).find(|((_, after), _)| ptr::eq(*after, series));
+            let place = |before: &Series| first.run.series.iter().position(|s| ptr::eq(s, before));
+            match pair.and_then(|((before, _), pair)| Some((place(before)?, pair))) {
+                Some((group, pair)) => groups[group].push(Entry::of(other, series, Some(pair))),
                 None => groups.push(vec![Entry::of(other, series, None)]),
             }
         }

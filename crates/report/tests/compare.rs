@@ -39,6 +39,30 @@ fn runs_of_one_series_each_are_compared_whatever_it_is_called() {
 }
 
 #[test]
+fn series_of_one_name_stand_against_each_other_in_their_order() {
+    let of = |latencies: &[u64]| {
+        let mut run = ontick_record::Run::new("ontick 1", "timer");
+        for ns in latencies {
+            let mut series = ontick_record::Series { name: "a".into(), ..Default::default() };
+            series.latency.add(*ns, 1, 100);
+            run.series.push(series);
+        }
+        run
+    };
+    let (first, second) = (of(&[10, 20]), of(&[20, 20, 50]));
+    let runs = [Named { name: "x", run: &first }, Named { name: "y", run: &second }];
+    let text = compare::text(&runs, &Style::default());
+    let seen: Vec<&str> =
+        text.lines().skip(1).filter_map(|line| line.split_whitespace().find(|w| w.contains(['×', 'n']))).collect();
+    assert_eq!(seen[..7], ["10ns", "20ns", "×2.00", "20ns", "20ns", "×1.00", "50ns"], "{text}");
+    let page = ontick_report::html_of_several(&runs);
+    assert_eq!(
+        (page.matches("×2.00").count(), page.matches("×1.00").count(), page.matches("×5.00").count()),
+        (4, 4, 0)
+    );
+}
+
+#[test]
 fn a_series_that_nothing_stands_against_is_shown_without_ratios() {
     let (many, one) = (sample::methods(), sample::single());
     let mut one = one;
