@@ -11,21 +11,29 @@ use super::gpd::{Excesses, Gpd};
 /// From so many on, those above have a shape of their own; fewer have a mean.
 const WITH_SHAPE: usize = 10;
 
-/// The candidates: how many are above.
-fn candidates(count: usize) -> impl Iterator<Item = usize> {
-    [1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128].into_iter().take_while(move |above| above * 3 <= count)
+/// The candidates: how many are above. Between equal ones, of a coarse clock, no law ends and none begins: what is above an
+/// end that is their own value would have a mean of 0, and a likelihood without bound.
+fn candidates(values: &[f64]) -> impl Iterator<Item = usize> {
+    let with_equal = |above: usize| {
+        let lowest = values.len().checked_sub(above).map(|at| values[at])?;
+        Some(values.len() - values.partition_point(|value| *value < lowest))
+    };
+    let all = [1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128].into_iter().filter_map(with_equal);
+    let mut all: Vec<usize> = all.take_while(|above| above * 3 <= values.len()).collect();
+    all.dedup();
+    all.into_iter()
 }
 
 /// Twice the largest gain in the logarithm of the likelihood by a second law, and for how many it is.
 pub(super) fn gain(excesses: &Excesses) -> (f64, usize) {
     let one = excesses.fit().1;
-    let gained = candidates(excesses.values().len()).map(|above| {
+    let gained = candidates(excesses.values()).map(|above| {
         let lower = excesses.censored(above);
         let from = lower.largest();
         let upper: Vec<f64> = excesses.values()[lower.values().len()..].iter().map(|y| y - from).collect();
         let mean = upper.iter().sum::<f64>() / above as f64;
-        let exponential = -(above as f64) * (mean.max(f64::MIN_POSITIVE).ln() + 1.0);
-        let upper = match above < WITH_SHAPE || mean <= 0.0 {
+        let exponential = -(above as f64) * (mean.ln() + 1.0);
+        let upper = match above < WITH_SHAPE {
             true => exponential,
             false => Excesses::new(&upper).fit().1,
         };

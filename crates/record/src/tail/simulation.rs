@@ -195,6 +195,44 @@ mod tests {
         assert!((5..=16).contains(&found.count.unwrap()), "{found:?}");
     }
 
+    /// A clock of 10 ns makes equal samples of many, as it does where there is one law.
+    #[test]
+    fn equal_samples_are_no_mixture() {
+        let mut random = Random(5);
+        let uniform: Distribution = |p| 400_000.0 + 20_000.0 * (1.0 - p * 1e3);
+        let refused = (0..40).filter(|_| {
+            let mut all = peaks(&mut random, uniform, 1e6, 1000);
+            all.iter_mut().for_each(|(_, ns)| *ns = (*ns / 10.0).floor() * 10.0);
+            bound(&all, 1e6, 1e9).is_err()
+        });
+        let refused = refused.count();
+        assert!(refused <= 2, "{refused} of 40");
+    }
+
+    #[test]
+    fn the_largest_sample_may_come_twice() {
+        for (name, distribution) in DISTRIBUTIONS {
+            let mut all = peaks(&mut Random(7), distribution, 1e6, 1000);
+            assert!(bound(&all, 1e6, 1e9).is_ok(), "{name}");
+            let mut heights: Vec<f64> = all.iter().map(|peak| peak.1).collect();
+            heights.sort_unstable_by(f64::total_cmp);
+            let [.., second, largest] = heights[..] else { panic!("{name}") };
+            all.iter_mut().filter(|peak| peak.1 == second).for_each(|peak| peak.1 = largest);
+            let found = bound(&all, 1e6, 1e9);
+            assert!(found.is_ok(), "{name}: {found:?}");
+        }
+    }
+
+    /// Events that last the same each time are of a law of their own.
+    #[test]
+    fn equal_samples_far_above_are_a_mixture() {
+        let mut random = Random(9);
+        let mut all = peaks(&mut random, DISTRIBUTIONS[0].1, 1e6, 1000);
+        all.iter_mut().step_by(200).for_each(|peak| peak.1 = 60.0 * SCALE);
+        let found = bound(&all, 1e6, 1e9).unwrap_err();
+        assert_eq!((found.reason, found.count), (Reason::Mixture, Some(5)));
+    }
+
     /// A second law with as many peaks as the tail is tall is the tail.
     #[test]
     fn a_second_law_with_enough_peaks_has_the_bound() {
