@@ -51,6 +51,14 @@ pub struct Deviation {
     pub resolution_ns: u64,
 }
 
+impl Deviation {
+    /// What it is at most: within their buckets samples lie half of the width from the middle at most, and so does their
+    /// deviation from that of the middles.
+    pub fn at_most_ns(&self) -> f64 {
+        self.ns + self.resolution_ns as f64 / 2.0
+    }
+}
+
 /// Latencies of one series.
 ///
 /// Percentiles are the upper edge of the bucket that holds the rank (never flattering), and never

@@ -224,8 +224,11 @@ impl SampleRequirement {
                 (seen, _) => self.time(seen, &format!("p{p}")),
             },
             What::Max => self.time(h.max_ns, "max"),
-            What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| m.ceil() as u64), "mean"),
-            What::StdDev => self.time(h.deviation().map(|d| d.ns.ceil() as u64), "stddev"),
+            What::Mean => self.time(h.mean_ns.filter(|m| *m >= 0.0).map(|m| self.whole(m)), "mean"),
+            What::StdDev => match h.deviation() {
+                Some(d) if d.resolution_ns > 0 => self.time(Some(self.whole(d.at_most_ns())), "stddev at most"),
+                exact => self.time(exact.map(|d| self.whole(d.ns)), "stddev"),
+            },
             What::Missed => match missed(run, s) {
                 Some(missed) => self.number(missed, "missed"),
                 None => (false, f64::INFINITY, format!("missed unknown: {} does not count them", run.tool)),
@@ -242,6 +245,14 @@ impl SampleRequirement {
         match seen {
             Some(ns) => (self.holds(ns), ns as f64, format!("{name} {}", self.shown(ns))),
             None => (false, f64::INFINITY, format!("{name} unknown")),
+        }
+    }
+
+    /// The whole number that is on the same side of the limit, which is a whole number itself.
+    fn whole(&self, ns: f64) -> u64 {
+        match self.compare {
+            Compare::Less => ns.floor() as u64,
+            _ => ns.ceil() as u64,
         }
     }
 
@@ -425,6 +436,30 @@ mod tests {
         assert_eq!(seen("max < 1ms", 999_999), (true, format!("max {}", exact(999_999))));
         assert_eq!(seen("max < 1ms", 1_000_000), (false, format!("max {}", show(1_000_000))));
         assert_eq!(seen("max < 1ms", 41_234), (true, format!("max {}", show(41_234))));
+    }
+
+    #[test]
+    fn a_mean_between_two_nanoseconds_is_on_the_side_of_the_limit_where_it_is() {
+        let mut s = series("s", &[2_999, 3_000], 0);
+        for (mean, less, at_most) in [(2_999.3, true, true), (3_000.0, false, true), (3_000.2, false, false)] {
+            (s.latency.mean_ns, s.latency.std_dev_ns) = (Some(mean), Some(mean));
+            for what in ["mean", "stddev"] {
+                assert_eq!(met(&format!("{what} < 3us"), &s), less, "{mean}");
+                assert_eq!(met(&format!("{what} <= 3us"), &s), at_most, "{mean}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_deviation_is_as_large_as_buckets_allow() {
+        // All at 1 and 999 ns, or all at 500 ns.
+        let mut s = series("s", &[], 0);
+        s.latency.add(0, 1_000, 100);
+        assert!(!met("stddev < 400ns", &s) && met("stddev <= 500ns", &s));
+        let judged = "stddev < 400ns".parse::<Requirement>().unwrap().judge(&ours(), [&s]);
+        assert_eq!(judged.observed, format!("stddev at most {}", show(500)));
+        s.latency.std_dev_ns = Some(12.0);
+        assert!(met("stddev < 400ns", &s));
     }
 
     #[test]
