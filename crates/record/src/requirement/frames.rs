@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Compare;
+use super::percent::Percent;
 use crate::run::Judged;
 use crate::switching::{Switching, load::Share};
 
@@ -24,6 +25,9 @@ enum Limit {
     Count(u64),
     Percent(f64),
 }
+
+/// Decimals of a share at least: 100.0 is said of all only, and 0.0 of what is less than a thousandth.
+const LEAST_PLACES: usize = 1;
 
 /// A requirement of the frames of a trial.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,15 +82,14 @@ impl FrameRequirement {
             Frames::Dropped => trial.sum(|class| class.dropped),
             Frames::Lost => trial.lost(),
         };
-        if let Limit::Count(limit) = self.limit {
-            let count = sum(self.frames);
-            let met = self.compare.holds(count, limit);
-            return self.judged(
-                &format!("{count} of {}", self.whole(sum(Frames::Sent), trial.is_shaped())),
-                String::new(),
-                met,
-            );
-        }
+        let percent = match self.limit {
+            Limit::Percent(percent) => Percent::of(percent),
+            Limit::Count(limit) => {
+                let count = sum(self.frames);
+                let seen = format!("{count} of {}", self.whole(sum(Frames::Sent), trial.is_shaped()));
+                return self.judged(&seen, String::new(), self.compare.holds(count, limit));
+            }
+        };
         let shares = match self.frames {
             Frames::Sent => trial.sent_of_asked(),
             Frames::Delivered => switching.delivered_of_carried(trial),
@@ -112,14 +115,10 @@ impl FrameRequirement {
             }
             None => self.unproven("nothing was sent that could arrive".into()),
             Some(share) => {
-                let met = self.holds(&share);
-                let seen = format!(
-                    "{} of {} ({} %)",
-                    share.part,
-                    self.whole(share.whole, trial.is_shaped()),
-                    in_percent(&share)
-                );
-                self.judged(&seen, share.of, met)
+                let whole = self.whole(share.whole, trial.is_shaped());
+                let shown = percent.shown(self.compare, share.part, share.whole, LEAST_PLACES);
+                let met = percent.is_held(self.compare, share.part, share.whole);
+                self.judged(&format!("{} of {whole} ({shown} %)", share.part), share.of, met)
             }
         }
     }
@@ -136,14 +135,6 @@ impl FrameRequirement {
         }
     }
 
-    fn holds(&self, share: &Share) -> bool {
-        match self.limit {
-            Limit::Count(limit) => self.compare.holds(share.part, limit),
-            // Compared as counts; the limit is a rounded decimal.
-            Limit::Percent(percent) => self.compare.holds(share.part as f64 * 100.0, percent * share.whole as f64),
-        }
-    }
-
     fn judged(&self, seen: &str, series: String, met: bool) -> Judged {
         let unproven = !met && self.frames == Frames::Sent;
         Judged { requirement: self.to_string(), series, observed: seen.into(), met, unproven }
@@ -152,12 +143,6 @@ impl FrameRequirement {
     fn unproven(&self, seen: String) -> Judged {
         Judged { requirement: self.to_string(), series: String::new(), observed: seen, met: false, unproven: true }
     }
-}
-
-/// Cut to one place: 100.0 is said of all only, and 0.0 of what is less than a thousandth.
-fn in_percent(share: &Share) -> String {
-    let thousandths = u128::from(share.part) * 1_000 / u128::from(share.whole.max(1));
-    format!("{}.{}", thousandths / 10, thousandths % 10)
 }
 
 impl fmt::Display for FrameRequirement {
@@ -231,6 +216,27 @@ mod tests {
             assert!(!judged.unproven, "{requirement}");
         }
         assert_eq!(judged("delivered >= 95%", &all).series, "red");
+    }
+
+    #[test]
+    fn shares_of_frames_are_compared_as_they_were_written() {
+        let mut all = switching([3_000, 0, 0], [1_000, 1_000, 0]);
+        for tenths in 1..1_000 {
+            all.trials[0].classes[0].dropped = 3 * tenths;
+            let percent = format!("{}.{}%", tenths / 10, tenths % 10);
+            let met = ["<", "<=", "="].map(|compare| judged(&format!("dropped {compare} {percent}"), &all).met);
+            assert_eq!(met, [false, true, true], "{percent}");
+        }
+        all.trials[0].classes[0] = Class { sent: 100_000, dropped: 22_504, ..all.trials[0].classes[0].clone() };
+        for (requirement, met, shown) in [
+            ("dropped < 22.5%", false, "(22.5 %)"),
+            ("dropped <= 22.5%", false, "(22.504 %)"),
+            ("dropped < 22.504%", false, "(22.504 %)"),
+            ("dropped < 22.505%", true, "(22.504 %)"),
+        ] {
+            let judged = judged(requirement, &all);
+            assert!(judged.met == met && judged.observed.ends_with(shown), "{requirement}: {judged:?}");
+        }
     }
 
     #[test]
