@@ -149,6 +149,7 @@ impl RelativeRequirement {
     }
 
     fn verdict(&self, before: Bounds, after: Bounds) -> Verdict {
+        let before = base_of(before);
         let within = |ns: u64, of_ns: u64| ns as f64 <= self.times * of_ns as f64;
         if after.high_ns.is_some_and(|high_ns| within(high_ns, before.low_ns)) {
             Verdict::Met
@@ -160,7 +161,17 @@ impl RelativeRequirement {
     }
 }
 
+/// Nothing takes no time: a base that is known to be 0 is below the clock's step, and taken as 1 ns. A lower bound of 0 alone
+/// says nothing.
+fn base_of(before: Bounds) -> Bounds {
+    match before.high_ns {
+        Some(0) => Bounds { low_ns: 1, high_ns: Some(1) },
+        _ => before,
+    }
+}
+
 fn ratio(before: Bounds, after: Bounds) -> (f64, Option<f64>) {
+    let before = base_of(before);
     let least = before.high_ns.filter(|ns| *ns > 0).map_or(0.0, |high_ns| after.low_ns as f64 / high_ns as f64);
     let most = after.high_ns.filter(|_| before.low_ns > 0).map(|high_ns| high_ns as f64 / before.low_ns as f64);
     (least, most)
@@ -257,6 +268,19 @@ mod tests {
         assert_eq!(decide("p50 <= 1.2x", &base, &new).verdict, Verdict::Met);
         let decision = decide("p99 <= 1.2x", &base, &new);
         assert_eq!((decision.verdict, decision.wanted), (Verdict::CannotTell, Some(Wanted::Percentile)));
+    }
+
+    #[test]
+    fn a_base_of_0_is_taken_as_1_ns() {
+        let of = |ns| {
+            let mut h = Histogram::default();
+            h.add(ns, 1, 10_000);
+            h
+        };
+        for (new, verdict) in [(0, Verdict::Met), (1, Verdict::Met), (2, Verdict::Broken), (100, Verdict::Broken)] {
+            let decision = decide("p50 <= 1.2x", &of(0), &of(new));
+            assert_eq!((decision.verdict, decision.ratio), (verdict, (new as f64, Some(new as f64))));
+        }
     }
 
     #[test]
