@@ -29,6 +29,12 @@ pub fn bounds(histogram: &Histogram, q: f64, n: u64) -> Bounds {
     Bounds { low_ns: low_ns.unwrap_or(0), high_ns }
 }
 
+/// How many samples have one at least that is above quantile `q`. Rounded, as 1 - 0.9999 is a little less than a ten
+/// thousandth.
+pub fn fewest(q: f64) -> u64 {
+    (1.0 / (1.0 - q)).round().max(1.0) as u64
+}
+
 /// The ranks, of 1 to `n`, of the samples that quantile `q` lies between, each wrong in one of forty; none where so few
 /// samples bound it not.
 pub fn ranks(q: f64, n: u64) -> (Option<u64>, Option<u64>) {

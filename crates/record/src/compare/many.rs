@@ -4,7 +4,7 @@ use super::rank_sum::{fewest, ratio_bounds};
 use super::relative::{Decision, RelativeRequirement, Verdict, Wanted, smallest};
 use super::side::{Missed, Side, with_missed};
 use crate::histogram::Histogram;
-use crate::quantile_bounds::Bounds;
+use crate::quantile_bounds::{self, Bounds};
 
 /// Nobody repeats a run more often.
 const MOST_RUNS: u64 = 100_000;
@@ -54,7 +54,7 @@ impl RelativeRequirement {
     /// What a run lacks for its percentile to be known: samples, that it be one of them, or the bucket that it lies in.
     fn lacking(&self, runs: Vec<&Histogram>) -> Option<Wanted> {
         let q = self.percent / 100.0;
-        let needed = (1.0 / (1.0 - q)).round().max(1.0) as u64;
+        let needed = quantile_bounds::fewest(q);
         let few = runs.iter().any(|run| run.count() < needed);
         let unheld = || runs.iter().any(|run| !run.holds_quantile(q)).then_some(Wanted::Percentile);
         few.then_some(Wanted::Samples(needed)).or_else(unheld)

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Histogram;
+use crate::quantile_bounds::fewest;
 pub use component::{Component, Distribution, Evaluation, Source};
 pub use sampling::{median_deviation, upper_bound};
 
@@ -58,7 +59,7 @@ impl Uncertainty {
 
     /// The same for these samples: what the record states is of the samples that it holds.
     pub fn at(self, latency: &Histogram) -> Self {
-        let quantiles = QUANTILES.into_iter().filter(|q| latency.count() as f64 * (1.0 - q) >= 1.0);
+        let quantiles = QUANTILES.into_iter().filter(|q| latency.count() >= fewest(*q));
         let quantiles = quantiles.filter_map(|q| AtQuantile::of(&self.components, latency, q)).collect();
         Self { quantiles, ..self }
     }
@@ -146,6 +147,18 @@ mod tests {
         // 0.99 to the power of 400 is 1.8 %: the largest sample bounds it, and no smaller one does.
         assert_eq!(at.sampling_upper_ns, Some(9_063));
         assert_eq!(all.quantile(0.999), None, "no sample is beyond it");
+    }
+
+    #[test]
+    fn a_quantile_has_a_budget_from_one_sample_above_it_on() {
+        let stated = |count: u64| {
+            let mut latency = Histogram::default();
+            latency.add(1_000, 16, count);
+            QUANTILES.map(|q| Uncertainty::default().at(&latency).quantile(q).is_some())
+        };
+        assert_eq!([1, 2, 99, 100].map(|count| stated(count)[..2] == [count > 1, count > 99]), [true; 4]);
+        assert_eq!((stated(999), stated(1_000)), ([true, true, false, false], [true, true, true, false]));
+        assert_eq!((stated(9_999)[3], stated(10_000)[3]), (false, true));
     }
 
     #[test]
