@@ -14,7 +14,7 @@ use crate::side::Job;
 use crate::versus::load_name;
 
 /// The fastest setting that held on the machine of docs/benchmarks.md.
-const FASTEST: &str = "--code 8x8 --short 500ns --step 250ns --parity 40";
+const FASTEST: &str = "--code 4x4 --short 400ns --step 400ns --parity 20";
 /// A receiver whose sender has ended waits no longer than this for more.
 const PATIENCE: Duration = Duration::from_secs(30);
 

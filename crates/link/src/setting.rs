@@ -22,7 +22,7 @@ pub const SLEPT_NS: u64 = 80_000;
 /// Otherwise they spin, and rest for one part in so many of a frame after it.
 const RESTED: u64 = 9;
 /// Widths that a link can have, in ns.
-const SHORTEST: std::ops::RangeInclusive<u64> = 500..=10_000_000;
+const SHORTEST: std::ops::RangeInclusive<u64> = 300..=10_000_000;
 const STEPS: std::ops::RangeInclusive<u64> = 100..=10_000_000;
 
 /// Code and error correction of a link.
@@ -41,7 +41,7 @@ pub struct Setting {
 #[non_exhaustive]
 pub enum SettingError {
     /// A width is out of range.
-    #[error("the shortest pulse must be from 500ns to 10ms, and steps from 100ns to 10ms")]
+    #[error("the shortest pulse must be from 300ns to 10ms, and steps from 100ns to 10ms")]
     Width,
     /// More parity than is of use.
     #[error("parity must be from 0 to {MOST_PARITY} percent")]

@@ -251,7 +251,7 @@ fn what_cannot_be_is_said_in_one_sentence() {
     let cases: [(&[&str], &str); 8] = [
         (&["send", "--output", "nowhere at all"], "nowhere"),
         (&["send", "--output", &line, "--code", "3x1"], "powers of two"),
-        (&["send", "--output", &line, "--short", "10ns"], "500ns"),
+        (&["send", "--output", &line, "--short", "10ns"], "300ns"),
         (&["send", "--output", &line, "--parity", "201"], "parity"),
         (&["send", "--output", &line, "--payload", "0"], "payload"),
         (&["send", "--output", &line, "--file", "/no/such/file"], "/no/such/file"),
