@@ -4,6 +4,7 @@
 mod pc;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::Value;
@@ -93,6 +94,57 @@ fn is_given_up(loader: Loader) {
             assert!(!pc.has_unit());
             assert_eq!(pc.run(&["--continue"]).status.success(), back.is_empty());
         }
+    }
+}
+
+/// The scripts of the Debian package, as dpkg runs them: what was measured stays for a purge.
+#[test]
+fn removal_of_the_package_ends_a_search() {
+    for loader in Loader::ALL {
+        let pc = Pc::lay(loader);
+        pc.begin(&["sim:a=0"]);
+        // What runs is no part of the machine in the folder.
+        let tools = tempfile::tempdir().unwrap();
+        fs::create_dir_all(tools.path().join("run/systemd/system")).unwrap();
+        let folder = pc.machine.folder().to_str().unwrap();
+        let stopped = tools.path().join("stopped");
+        for (name, does) in [
+            ("ontick", format!("exec {} \"$@\" --root {folder}", env!("CARGO_BIN_EXE_ontick"))),
+            // As long as it is there, it would restart the machine.
+            (
+                "systemctl",
+                format!("echo \"$@\" $(ls {folder}/etc/systemd/system/*.wants | grep ontick) >>{}", stopped.display()),
+            ),
+            ("getent", "exit 2".to_owned()),
+            ("udevadm", String::new()),
+        ] {
+            let tool = tools.path().join(name);
+            fs::write(&tool, format!("#!/bin/sh\n{does}\n")).unwrap();
+            fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let path = format!("{}:{}", tools.path().display(), std::env::var("PATH").unwrap());
+        let script = |name: &str, word: &str| {
+            let file = format!("{}/../../packaging/debian/ontick/{name}", env!("CARGO_MANIFEST_DIR"));
+            let text = fs::read_to_string(file).unwrap().replace("/run/", "$TOOLS/run/");
+            let text =
+                ["/var/", "/etc/"].into_iter().fold(text, |text, top| text.replace(top, &format!("$FOLDER{top}")));
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &text, name, word]).env("PATH", &path).env("FOLDER", folder).env("TOOLS", tools.path());
+            let output = shell.output().unwrap();
+            assert!(output.status.success(), "{name} {word}: {}", stderr(&output));
+            stderr(&output)
+        };
+        let said = script("prerm", "remove");
+        assert!(said.contains("stays for a purge") && said.lines().count() == 1, "{said}");
+        let stopped = fs::read_to_string(&stopped).unwrap();
+        assert!(stopped.starts_with("stop ontick-search.service ontick-search.service\n"), "{stopped}");
+        pc.is_as_before("after the package is removed");
+        assert!(pc.machine.place("/var/lib/ontick/search-boot.jsonl").exists());
+        script("postrm", "remove");
+        script("postrm", "purge");
+        let left = fs::read_dir(pc.machine.place("/var/lib/ontick")).into_iter().flatten();
+        let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+        assert!(left.is_empty(), "{left:?}");
     }
 }
 
