@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::compare::{self, Decision, Difference, RelativeRequirement, Side};
+use crate::output_file;
 use crate::run::Run;
 use crate::store::{self, StoreError};
 
@@ -128,7 +129,7 @@ fn sides<'a>(runs: &[&'a Run], at: usize) -> Vec<Side<'a>> {
 /// be the same, or in their place. Nothing is written or removed unless all can be taken and all that is there are records.
 pub fn save(folder: &Path, runs: &[(PathBuf, Run)], replace: bool) -> Result<Vec<Saved>, BaselineError> {
     let io = |error| BaselineError::Folder { folder: folder.into(), error };
-    fs::create_dir_all(folder).map_err(io)?;
+    output_file::make_folder(folder).map_err(io)?;
     let old = read_all(folder)?;
     let base = if replace { runs.first() } else { old.first().or(runs.first()) };
     for run in runs {

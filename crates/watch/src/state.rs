@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ontick_record::run::RoundTrips;
-use ontick_record::{Histogram, Run, Severity};
+use ontick_record::{Histogram, Run, Severity, output_file};
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
@@ -171,6 +171,7 @@ impl State {
             let path = path.to_owned();
             move |error| StateError::System { path, error }
         };
+        output_file::check_folder(folder).map_err(system(folder))?;
         DirBuilder::new().recursive(true).mode(0o755).create(folder).map_err(system(folder))?;
         let owned = std::fs::metadata(folder).map_err(system(folder))?;
         if owned.uid() != rustix::process::geteuid().as_raw() || owned.mode() & 0o022 != 0 {

@@ -70,6 +70,51 @@ fn root_writes_through_nothing_that_another_user_planted() {
     assert_eq!(fs::read_dir(shared.path()).unwrap().count(), 3, "nothing else may stay");
 }
 
+/// Every way to name a folder that files are written into; FILE stands for its name.
+const WRITERS_INTO_FOLDERS: [&[&str]; 6] = [
+    &["network", "plan", NETWORK, "--target", "user", "--nodes", "FILE"],
+    &["network", "time", "config", "TIMED", "--node", "a", "--time-stamping", "software", "--out", "FILE"],
+    &["baseline", "save", "FILE", RECORD],
+    &["watch", "--duration", "1s", "--quiet", "--state", "FILE"],
+    &["latency", "timer", "--count", "5", "--record", "FILE/run.json"],
+    &["report", RECORD, "--html", "FILE/page.html"],
+];
+const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../network/examples/four_switches.toml");
+
+#[test]
+fn root_writes_into_no_folder_that_another_user_planted() {
+    if !is_root() {
+        return;
+    }
+    let (shared, victims) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    let timed = victims.path().join("network.toml");
+    fs::write(&timed, crate::network_time::NETWORK).unwrap();
+    fs::create_dir(victims.path().join("etc")).unwrap();
+    let at = |name: &str| shared.path().join(name);
+    symlink(victims.path().join("etc"), at("link")).unwrap();
+    symlink(victims.path().join("etc/new"), at("new")).unwrap();
+    symlink("link", at("own")).unwrap();
+    for planted in ["link", "new"] {
+        lchown(at(planted), Some(OTHER), None).unwrap();
+    }
+    for (named, at_fault) in [("link", "link"), ("new", "new"), ("own", "link"), ("link/below", "link")] {
+        for arguments in WRITERS_INTO_FOLDERS {
+            let arguments: Vec<&str> = arguments
+                .iter()
+                .map(|argument| if *argument == "TIMED" { timed.to_str().unwrap() } else { argument })
+                .collect();
+            let output = written(&arguments, &at(named));
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?} {named}: {said}");
+            let whose = format!("{} belongs to user {OTHER}", at(at_fault).display());
+            assert!(said.contains(&whose), "{arguments:?} {named}: {said}");
+            assert_eq!(fs::read_dir(victims.path().join("etc")).unwrap().count(), 0, "{arguments:?} {named}");
+        }
+    }
+    assert_eq!(fs::read_dir(shared.path()).unwrap().count(), 3, "nothing else may stay");
+}
+
 #[test]
 fn prove_writes_its_report_through_no_planted_link() {
     if !is_root() {

@@ -1,11 +1,10 @@
 //! Where a plan goes: a document, a file for each node, tsnkit's tables, pictures.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ontick_record::store;
+use ontick_record::{output_file, store};
 use ontick_switch::files;
 use ontick_tsn::config;
 use ontick_tsn::model::Base;
@@ -87,8 +86,10 @@ impl Delivery {
             store::write_whole(file, Document::new(network, table, schedule).write()?.as_bytes())?;
         }
         if let (Some(folder), Some((switches, unnamed))) = (&self.nodes, switches) {
-            fs::create_dir_all(folder).map_err(|error| match error.kind() {
-                ErrorKind::AlreadyExists => Failure::new(format!("{} is no folder", folder.display())),
+            output_file::make_folder(folder).map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    Failure::new(format!("{} is no folder", folder.display()))
+                }
                 _ => Failure::new(format!("{}: {error}", folder.display())),
             })?;
             for switch in &switches {

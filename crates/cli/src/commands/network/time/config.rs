@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ontick_record::store;
+use ontick_record::{output_file, store};
 
 use super::node_flag::NodeFlag;
 use crate::failure::{Failure, Outcome};
@@ -40,7 +40,7 @@ impl Config {
             None => terminal::print(&files.map(|(_, text)| text).collect::<Vec<_>>().join("\n"))?,
             Some(folder) => {
                 let cannot = |why| Failure::new(format!("{}: {why}", folder.display()));
-                std::fs::create_dir_all(folder).map_err(cannot)?;
+                output_file::make_folder(folder).map_err(cannot)?;
                 for (name, text) in files {
                     store::write_whole(&folder.join(name), text.as_bytes())?;
                 }
