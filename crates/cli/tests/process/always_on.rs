@@ -326,6 +326,28 @@ fn a_full_disk_ends_nothing_and_is_reported_where_there_is_room_again() {
     assert!(text.contains("the service ended") && text.contains("clock_nanosleep"), "{text}{said}");
 }
 
+/// What is kept stays, and what is measured meanwhile comes when there is room.
+#[test]
+fn it_begins_on_a_full_disk_too() {
+    let _alone = alone_on_this_machine();
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "cd {}; mkdir small; mount -t tmpfs -o size=64k,mode=755 none small; \
+         watch() {{ ontick watch --state small --cycles 10 --every 10ms --interval 200us --duty 100% --policy other --quiet \
+         --duration $1; }}; \
+         watch 1s; cp small/totals.json.journal before; head -c 1000000 /dev/zero > small/all 2>/dev/null || true; \
+         watch 4s & sleep 2; cmp before small/totals.json.journal >&2; rm small/all; wait $! && echo status 0; \
+         cat small/events.jsonl; ontick report small/totals.json.journal; ontick report before",
+        folder.path().display()
+    );
+    let Some(output) = with_mounts(&script) else { return };
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(output.status.success() && text.starts_with("status 0\n"), "{text}{said}");
+    assert_eq!(text.matches("can be kept again").count(), 1, "{text}{said}");
+    assert_eq!(text.matches("the service ended").count(), 2, "{text}{said}");
+    assert!(!text.contains("damaged"), "{text}");
+}
+
 #[test]
 fn what_cannot_be_is_one_sentence() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,9 +10,8 @@ mod so_far;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 pub use added::{Added, CauseName, KeptOutliers};
@@ -52,7 +51,7 @@ impl Journal {
     /// Begins a journal for the record `path`. One that a killed run left there is not overwritten.
     pub fn create(path: &Path, run: &Run) -> io::Result<Self> {
         let path = path_for(path);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&path).map_err(|e| {
+        let mut file = output_file::create_new(&path).map_err(|e| {
             if e.kind() == io::ErrorKind::AlreadyExists {
                 let hint = "exists: the journal of a run that is going on or was killed (a report of it shows what was measured; then remove it)";
                 io::Error::new(e.kind(), format!("{} {hint}", path.display()))
@@ -74,14 +73,22 @@ impl Journal {
 
     /// Goes on with a run, whose journal at that place, if there is one, is replaced at once or not at all. Its lines
     /// outlast the end of the process; a power cut, only those that are older than the system's write-back (half a minute).
+    /// Where there is no room for that, the one that is there stays as it is until there is.
     pub fn resume(path: &Path, run: &Run) -> io::Result<Self> {
         let path = path_for(path);
         let outliers = run.series.iter().map(|_| Outliers::default()).collect();
         let so_far = SoFar { run: run.clone(), outliers };
         let first = so_far.first_line()?;
-        let file = output_file::begin_anew(&path, &first)?;
-        let length = first.len() as u64;
-        Ok(Self { file, path, so_far, length, gather_at: length + GATHER_AT, lacks: false, synced: false })
+        let (file, length, lacks) = match output_file::begin_anew(&path, &first) {
+            Ok(file) => (file, first.len() as u64, false),
+            Err(error) if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
+                let file = output_file::open_again(&path).map_err(|_| error)?;
+                let length = file.metadata()?.len();
+                (file, length, true)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self { file, path, so_far, length, gather_at: length + GATHER_AT, lacks, synced: false })
     }
 
     /// Appends what a second added, as one write, so that a line is there whole or cut off at the end. Where that fails,
