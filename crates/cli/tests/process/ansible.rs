@@ -246,6 +246,22 @@ fn machines_are_tuned_in_waves_and_one_that_fails_its_gate_is_put_back() {
     fleet.play("revert", &["--limit", "pi-1"]).ends("pi-1", [0, 0]);
 }
 
+/// As Raspberry Pi OS of 32 bits has it, whose kernel is one of 64.
+#[test]
+fn a_package_is_of_the_architecture_that_dpkg_says() {
+    let Some(fleet) = Fleet::managed(&["pi-1"]) else { return };
+    fleet.on("pi-1", "printf '#!/bin/sh\\necho armhf\\n' >/usr/local/bin/dpkg; chmod 755 /usr/local/bin/dpkg");
+    let variables = |method| serde_json::json!({"ontick_install_folder": "/nowhere", "ontick_install_method": method});
+    for (method, file) in
+        [("package", "ontick_*_armhf.deb".to_owned()), ("static", format!("ontick-[0-9]*-{}", std::env::consts::ARCH))]
+    {
+        fleet.set("group_vars/all", variables(method));
+        let refused = fleet.play("rollout", &[]);
+        refused.ends("pi-1", [0, 1]);
+        refused.says(&format!("pi-1: there is no file {file} for "));
+    }
+}
+
 /// A switch of two ports, with gates at the second.
 pub(super) fn switch(port: &str) -> String {
     format!(
