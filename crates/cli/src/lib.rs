@@ -50,9 +50,17 @@ pub fn command() -> clap::Command {
     Ontick::command()
 }
 
+/// Terminals below so many columns have no room for a description beside an option.
+const NARROW: usize = 60;
+
+/// As this terminal has room for it: in a narrow one descriptions are below their options.
+fn fitted(command: clap::Command, columns: Option<usize>) -> clap::Command {
+    command.next_line_help(columns.is_some_and(|columns| columns < NARROW))
+}
+
 /// What this process's arguments ask for.
 fn parse() -> Result<Ontick, clap::Error> {
-    match Ontick::command().try_get_matches() {
+    match fitted(command(), terminal::width()).try_get_matches() {
         Ok(mut matches) => {
             named_files::check(&matches)?;
             Ontick::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
@@ -60,7 +68,7 @@ fn parse() -> Result<Ontick, clap::Error> {
         Err(error) if error.kind() == ErrorKind::DisplayVersion => Err(error),
         // Help and errors speak of commands that were not asked for, too.
         Err(_) => {
-            let mut all = command();
+            let mut all = fitted(command(), terminal::width());
             all.build();
             let mut matches = all.try_get_matches()?;
             Ontick::from_arg_matches_mut(&mut matches)

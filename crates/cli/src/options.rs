@@ -93,6 +93,34 @@ fn examples_in_help_fit_80_columns() {
     assert!(wide.is_empty(), "{wide:#?}");
 }
 
+/// The help of a command and of all below it, short and long, as a terminal of so many columns shows it.
+fn helps(command: &Command, columns: usize, path: &str) -> Vec<(String, String)> {
+    let mut own = command.clone().term_width(columns);
+    let texts = [own.render_help().to_string(), own.render_long_help().to_string()];
+    let below = command.get_subcommands().flat_map(|c| helps(c, columns, &format!("{path} {}", c.get_name())));
+    texts.map(|text| (path.to_owned(), text)).into_iter().chain(below).collect()
+}
+
+/// Descriptions that begin right of a narrow terminal's end are a word on each line.
+#[test]
+fn help_fits_a_narrow_terminal() {
+    for columns in [60, 40] {
+        let mut all = crate::fitted(crate::command().disable_help_subcommand(true), Some(columns));
+        all.build();
+        let texts = helps(&all, columns, "ontick");
+        assert!(texts.len() > 100, "{} texts", texts.len());
+        let lines = texts.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
+        // What has no space cannot be wrapped, and an option's name is not.
+        let is_prose = |line: &str| !line.starts_with("Usage:") && !line.trim().starts_with('-');
+        let room = columns - 10;
+        let wide: Vec<_> = lines
+            .filter(|(_, line)| line.chars().count() > columns && is_prose(line))
+            .filter(|(_, line)| line.trim().contains(' ') || line.trim().chars().count() < room)
+            .collect();
+        assert!(wide.is_empty(), "{columns} columns: {wide:#?}");
+    }
+}
+
 /// Prose that is wrapped by hand is wrapped once more by a narrower terminal, and leaves single words on lines.
 #[test]
 fn prose_in_help_is_not_wrapped_by_hand() {

@@ -66,10 +66,11 @@ pub struct Pulse {
     /// Measure the constant overhead of the mechanism in a short train, and subtract it from the requested width
     #[arg(long)]
     calibrate: bool,
-    /// A logic analyser records the line meanwhile, by sigrok-cli; its figures stand beside ontick's. The driver is named
-    /// as sigrok-cli names it, with its channel, and options of the device as --config takes them (docs/instruments.md). Or
-    /// a Raspberry Pi Pico with ontick's firmware times its edges: pico:/dev/ttyACM0,channel=0 (docs/pico.md)
-    #[arg(long, value_name = "sigrok:DRIVER|pico:DEVICE,channel=CHANNEL[,KEY=VALUE…]", conflicts_with_all = ["table", "calibrate"])]
+    /// A logic analyser records the line meanwhile, by sigrok-cli; its figures stand beside ontick's:
+    /// sigrok:DRIVER,channel=CHANNEL[,KEY=VALUE…], the driver as sigrok-cli names it, and options of the device as --config
+    /// takes them (docs/instruments.md). Or a Raspberry Pi Pico with ontick's firmware times its edges:
+    /// pico:/dev/ttyACM0,channel=0 (docs/pico.md)
+    #[arg(long, value_name = "INSTRUMENT", conflicts_with_all = ["table", "calibrate"])]
     observer: Option<Instrument>,
     /// State of the driven line afterwards: keep, low, high or input [default: low, and input without --output]
     #[arg(long, value_name = "STATE")]
