@@ -37,7 +37,8 @@ pub struct Run {
     /// CPU of the program, or "any" to leave it to the scheduler [default: one isolated, else one without fixed interrupts]
     #[arg(long, value_name = "N|any", value_parser = flags::cpu)]
     cpu: Option<Cpu>,
-    /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD
+    /// Scheduling: other, fifo:PRIORITY, rr:PRIORITY or deadline:RUNTIME/DEADLINE/PERIOD. For fifo and rr a limit
+    /// (RLIMIT_RTPRIO, as the group ontick has it) does as well as CAP_SYS_NICE
     #[arg(long, default_value = "fifo:80")]
     policy: Policy,
     /// Let the program lock its memory without privileges; it must call mlockall itself

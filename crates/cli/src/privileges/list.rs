@@ -158,11 +158,18 @@ pub const NETWORK_TIME_FREE: Privileges = Privileges {
     keeps: Some(Kept { capabilities: NONE, why: "as above" }),
 };
 
-/// Any program, on time.
-pub const RUN: Privileges = Privileges {
-    commands: &["run"],
+/// What a program that becomes another user's is started with.
+const STARTING: Set = Set::SYS_RESOURCE.union(Set::SETUID).union(Set::SETGID);
+
+/// Any program, on time. A limit (RLIMIT_RTPRIO) does as well as the capability, so that the kernel is asked, not this row.
+pub const RUN: Privileges =
+    Privileges { commands: &["run"], needs: Set::SYS_NICE, uses: STARTING, root: None, keeps: None };
+
+/// Any program, as any other is scheduled.
+pub const RUN_OTHER: Privileges = Privileges {
+    commands: &["run --policy other"],
     needs: NONE,
-    uses: Set::SYS_NICE.union(Set::SYS_RESOURCE).union(Set::SETUID).union(Set::SETGID),
+    uses: STARTING.union(Set::SYS_NICE),
     root: None,
     keeps: None,
 };
@@ -195,7 +202,7 @@ pub const TRACING: Privileges = Privileges {
 };
 
 /// All of them, as the page shows them.
-pub const ALL: [&Privileges; 17] = [
+pub const ALL: [&Privileges; 18] = [
     &MEASURING,
     &GPIO_WATCH,
     &SAMPLE,
@@ -209,6 +216,7 @@ pub const ALL: [&Privileges; 17] = [
     &NETWORK_TIME,
     &NETWORK_TIME_FREE,
     &RUN,
+    &RUN_OTHER,
     &SETTINGS,
     &PROVE_TUNED,
     &KERNELS,

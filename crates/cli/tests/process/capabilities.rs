@@ -203,6 +203,28 @@ fn a_command_names_what_it_lacks_and_how_to_give_it() {
     assert!(stderr(&tune).contains("only root may change"), "{}", stderr(&tune));
 }
 
+/// By the kernel, which asks for a limit as well.
+#[test]
+fn a_program_is_started_with_what_its_row_says() {
+    let _alone = alone_on_this_machine();
+    let Some(place) = Place::new() else { return };
+    for (row, words) in
+        [("run", &["run", "--", "true"][..]), ("run --policy other", &["run", "--policy", "other", "--", "true"])]
+    {
+        let needs = Row::of(row).needs;
+        let granted = place.run(&needs, words);
+        assert!(granted.status.success(), "{row}: {}", stderr(&granted));
+        // Whoever starts the tests may have a limit.
+        let without = place.command(&[], words);
+        let mut limited = Command::new("prlimit");
+        limited.arg("--rtprio=0:0").arg(without.get_program()).args(without.get_args()).current_dir(&place.0);
+        let output = limited.output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.success(), needs.is_empty(), "{row}: {said}");
+        assert!(needs.iter().all(|name| said.contains(name)), "{row}: {said}");
+    }
+}
+
 /// The lists of /proc/PID/task/TID/status, of each thread.
 fn threads(pid: u32, list: &str) -> Vec<(String, u64)> {
     let folders = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
