@@ -39,6 +39,9 @@ put_examples() {
   done
 }
 
+# A text as sed puts it in, between slashes.
+as_it_is() { sed 's/[&/\\]/\\&/g' <<<"$1"; }
+
 # What the program needs of the C library that it was linked with.
 needed_libc() {
   readelf -V "$1" 2>/dev/null | sed -n 's/.* Name: GLIBC_\([0-9.]*\) .*/\1/p' | sort -V | tail -n 1 |
@@ -57,7 +60,7 @@ finish() {
       sed "s/@UPSTREAM@/$version/g" "$debian/$package/$script" | install -m 755 /dev/stdin "$tree/DEBIAN/$script"
   done
   (cd "$tree" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | LC_ALL=C sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
-  sed -e "s/@VERSION@/$revision/; s/@ARCHITECTURE@/$architecture/; s/@MAINTAINER@/$maintainer/" \
+  sed -e "s/@VERSION@/$revision/; s/@ARCHITECTURE@/$architecture/; s/@MAINTAINER@/$(as_it_is "$maintainer")/" \
     -e "s/@LIBC@/$libc/" \
     -e "s/@SIZE@/$(du -sk --apparent-size --exclude=DEBIAN "$tree" | cut -f 1)/" \
     "$debian/$package/control" >"$tree/DEBIAN/control"

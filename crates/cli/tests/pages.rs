@@ -129,6 +129,8 @@ fn lintian_finds_no_fault_in_a_package_of_this_program() {
     let output = Command::new(top.join("packaging/packages"))
         .arg("--of")
         .args([&program, &pages, &folder.path().to_owned()])
+        // What means something to sed.
+        .env("DEBFULLNAME", r"A & B/C \1")
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", said(&output));
@@ -136,8 +138,35 @@ fn lintian_finds_no_fault_in_a_package_of_this_program() {
     let packages: Vec<PathBuf> = found.filter(|file| file.extension().is_some_and(|e| e == "deb")).collect();
     assert_eq!(packages.len(), 2, "{packages:?}");
     for package in packages {
-        let arguments = ["--fail-on", "error,warning", "--allow-root"];
+        // Such a name is no fault of the package.
+        let names = "malformed-contact,bogus-mail-host-in-debian-changelog";
+        let arguments = ["--fail-on", "error,warning", "--allow-root", "--suppress-tags", names];
+        let maintainer = Command::new("dpkg-deb").arg("--field").arg(&package).arg("Maintainer").output().unwrap();
+        assert!(said(&maintainer).starts_with(r"A & B/C \1 <"), "{}", said(&maintainer));
         let Some(output) = judge("lintian", &arguments, &package) else { return };
         assert!(output.status.success(), "{}", said(&output));
     }
+}
+
+/// The script of the package, which has udev look again at devices that are there.
+#[test]
+fn devices_that_are_there_get_the_right_of_the_group() {
+    let script = include_str!("../../../packaging/debian/ontick/postinst").replace("\\\n", " ");
+    let triggers: Vec<&str> =
+        script.lines().map(str::trim).filter(|line| line.starts_with("udevadm trigger ")).collect();
+    assert!(!triggers.is_empty(), "{script}");
+    if Command::new("udevadm").arg("--version").output().is_err() {
+        return ontick_skip::skipped!("udevadm is not installed");
+    }
+    let triggers = triggers.iter().map(|line| line.replacen("trigger", "trigger --dry-run --verbose", 1));
+    let script = format!("set -e; {}", triggers.collect::<Vec<_>>().join("; "));
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", said(&output));
+    let found = said(&output);
+    for device in ["/sys/devices/virtual/misc/cpu_dma_latency"].into_iter().filter(|device| Path::new(device).exists())
+    {
+        assert!(found.lines().any(|line| line == device), "{device}: {found}");
+    }
+    let others = |line: &&str| line.contains("/misc/") && !line.ends_with("/cpu_dma_latency");
+    assert_eq!(found.lines().find(others), None);
 }
