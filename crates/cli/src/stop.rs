@@ -1,8 +1,9 @@
-//! Ctrl-C ends a run with what was measured so far; a second one ends the program at once.
+//! Ctrl-C ends a run with what was measured so far; a second one ends the program at once. A hang-up is never that second
+//! one: a service manager may send it right behind SIGTERM (systemd.kill(5), `SendSIGHUP=`), and a terminal that closes, too.
 
 use std::io::stderr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use ontick_rt::clock::ClockId;
 use rustix::fd::AsFd;
@@ -12,17 +13,15 @@ use signal_hook::low_level;
 use crate::terminal;
 
 /// The same signal again within this time is still the first: timeout(1) sends its signal to the program and then to
-/// the program's group. In ns.
-const SAME_NS: u64 = 300_000_000;
+/// the program's group. In µs.
+const SAME_US: u64 = 300_000;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-/// What was asked for first.
+/// What was asked for first: when, in µs, and by which signal; 0 as long as nothing was. One word, so that of two threads
+/// that get a signal each, one is first and the other sees all of it.
 #[derive(Default)]
-struct Asked {
-    signal: AtomicI32,
-    at_ns: AtomicU64,
-}
+struct Asked(AtomicU64);
 
 /// A flag that is set by SIGINT, SIGTERM and SIGHUP.
 pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
@@ -32,10 +31,9 @@ pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
     for signal in SIGNALS {
         let (stop, asked, terminal) = (stop.clone(), asked.clone(), stderr());
         let came = move || {
-            if !stop.swap(true, Relaxed) {
-                asked.signal.store(signal, Relaxed);
-                asked.at_ns.store(ClockId::Monotonic.now_ns(), Relaxed);
-            } else if asked.is_over(signal) {
+            let over = asked.is_over(signal, ClockId::Monotonic.now_ns());
+            stop.store(true, Relaxed);
+            if over {
                 leave(&terminal);
                 let _ = low_level::emulate_default_handler(signal);
             }
@@ -79,10 +77,13 @@ impl Drop for Held {
 }
 
 impl Asked {
-    /// Whether this is another signal than the first.
-    fn is_over(&self, signal: i32) -> bool {
-        let since_ns = ClockId::Monotonic.now_ns().saturating_sub(self.at_ns.load(Relaxed));
-        signal != self.signal.load(Relaxed) || since_ns > SAME_NS
+    /// Notes the first signal; whether this is another one than that.
+    fn is_over(&self, signal: i32, now_ns: u64) -> bool {
+        let this = (now_ns / 1_000) << 8 | signal as u64;
+        let Err(first) = self.0.compare_exchange(0, this, Relaxed, Relaxed) else { return false };
+        let (first, since_us) = ((first & 0xff) as i32, (this >> 8).saturating_sub(first >> 8));
+        // Signals that come at once are not handled in the order in which they were sent: a hang-up may be first, too.
+        signal != SIGHUP && ((signal != first && first != SIGHUP) || since_us > SAME_US)
     }
 }
 
@@ -90,5 +91,28 @@ impl Asked {
 fn leave(terminal: impl AsFd) {
     if terminal::ON_OTHER_SCREEN.load(Relaxed) {
         let _ = rustix::io::write(terminal, terminal::LEAVE_OTHER_SCREEN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether each of these signals, which come at this time in ms, ends the program at once.
+    fn over<const N: usize>(came: [(i32, u64); N]) -> [bool; N] {
+        let asked = Asked::default();
+        came.map(|(signal, ms)| asked.is_over(signal, (1_000 + ms) * 1_000_000))
+    }
+
+    #[test]
+    fn a_second_interrupt_or_another_signal_ends_it_at_once() {
+        assert_eq!(over([(SIGINT, 0), (SIGINT, 300), (SIGINT, 301)]), [false, false, true]);
+        assert_eq!(over([(SIGINT, 0), (SIGTERM, 0)]), [false, true]);
+    }
+
+    #[test]
+    fn a_hang_up_is_no_second_request() {
+        assert_eq!(over([(SIGTERM, 0), (SIGHUP, 0), (SIGHUP, 900), (SIGTERM, 900)]), [false, false, false, true]);
+        assert_eq!(over([(SIGHUP, 0), (SIGTERM, 200), (SIGINT, 900)]), [false, false, true]);
     }
 }

@@ -178,6 +178,19 @@ fn a_line_is_held_until_ctrl_c_and_left_as_was_asked() {
     assert_eq!((&line["level"], &line["in_use"], &line["direction"]), (&0.into(), &false.into(), &"output".into()));
 }
 
+/// As a service manager may end it (systemd.kill(5), `SendSIGHUP=`): both signals are one request.
+#[test]
+fn a_hang_up_behind_the_request_to_end_leaves_the_line_as_was_asked() {
+    let chip = Chip::new("hung-up");
+    let four = chip.line(4);
+    let writer = Process::writer(&[&format!("{four}=1"), "--on-exit", "low"]);
+    for signal in [Signal::STOP, Signal::TERM, Signal::HUP, Signal::CONT] {
+        writer.send(signal);
+    }
+    writer.end();
+    assert_eq!(json(&["gpio", "get", &four])[0]["value"], 0);
+}
+
 #[test]
 fn a_watch_sees_exactly_the_edges_that_another_process_makes() {
     let chip = Chip::wired("exact");
