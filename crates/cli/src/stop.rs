@@ -23,12 +23,13 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 #[derive(Default)]
 struct Asked(AtomicU64);
 
-/// A flag that is set by SIGINT, SIGTERM and SIGHUP.
+/// A flag that is set by SIGINT, SIGTERM and SIGHUP. Where nohup(1) has SIGHUP ignored, or a script SIGINT of what it started
+/// with `&`, it stays so.
 pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
     let (stop, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(Asked::default()));
     // One that came while its handler is being put in place would be lost.
     let _held = Held::back(&SIGNALS)?;
-    for signal in SIGNALS {
+    for signal in SIGNALS.into_iter().filter(|signal| !is_left_ignored(*signal)) {
         let (stop, asked, terminal) = (stop.clone(), asked.clone(), stderr());
         let came = move || {
             let over = asked.is_over(signal, ClockId::Monotonic.now_ns());
@@ -45,6 +46,18 @@ pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
         }
     }
     Ok(stop)
+}
+
+/// Whether who started this program wants it to go on in spite of this signal. SIGTERM always ends it: what a line drives
+/// must be left as was asked.
+#[allow(unsafe_code)]
+fn is_left_ignored(signal: i32) -> bool {
+    // SAFETY: zero is a valid sigaction, which is only written to.
+    let now = unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        (libc::sigaction(signal, std::ptr::null(), &mut now) == 0).then_some(now.sa_sigaction)
+    };
+    signal != SIGTERM && now == Some(libc::SIG_IGN)
 }
 
 /// Signals that wait, for this thread, until it is dropped.

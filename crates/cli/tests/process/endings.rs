@@ -64,6 +64,28 @@ fn a_second_interrupt_gives_the_terminal_back() {
     }
 }
 
+/// As nohup(1) starts it, and a script with `&`: what it is to outlive was ignored before it began.
+#[test]
+fn signals_that_were_ignored_at_the_start_stay_ignored() {
+    for (ignored, signal) in [("HUP", Signal::HUP), ("INT", Signal::INT)] {
+        let started = format!("trap '' {ignored}; exec \"$0\" latency timer --duration 1h --policy other --watch");
+        let mut command = Command::new("sh");
+        command.args(["-c", &started, env!("CARGO_BIN_EXE_ontick")]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = crate::Running(command.spawn().unwrap());
+        let pid = child.0.id();
+        let status = || std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let has = |set: &str, signal: Signal| {
+            let set = status().lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(":\t").map(str::to_owned));
+            u64::from_str_radix(&set.unwrap_or_default(), 16).is_ok_and(|set| set >> (signal.as_raw() - 1) & 1 == 1)
+        };
+        crate::wait_until("the handler", || has("SigCgt", Signal::TERM));
+        assert!(has("SigIgn", signal) && !has("SigCgt", signal), "{ignored}: {}", status());
+        crate::send(pid, signal);
+        crate::send(pid, Signal::TERM);
+        assert!(child.0.wait().unwrap().code().is_some(), "{ignored}: SIGTERM alone is the first request");
+    }
+}
+
 /// timeout(1) sends its signal to the program, and once more to the group that the program is in: late enough that a busy
 /// machine has measured something.
 #[test]

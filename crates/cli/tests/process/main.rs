@@ -134,6 +134,7 @@ mod wire_capture;
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
@@ -148,6 +149,16 @@ fn ontick(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ontick"));
     // Lines are as long as they are without a terminal.
     command.args(arguments).env_remove("COLUMNS");
+    // A script that starts the tests with `&` has SIGINT ignored, and the program leaves it so.
+    // SAFETY: signal(2) may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
     command
 }
 
