@@ -1,8 +1,9 @@
 //! Guards against a real-time loop that runs away with the machine.
 
 use std::collections::VecDeque;
-use std::fs;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -69,6 +70,7 @@ impl Watchdog {
 
     fn watch(limit: Duration, elsewhere: Vec<u32>) -> io::Result<Self> {
         let (watched, policy) = (current_tid(), in_force(0)?);
+        let mut record = Record::of(watched)?;
         let demoted = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = channel();
         let (ready, begun) = channel();
@@ -78,7 +80,7 @@ impl Watchdog {
                 let _ = ready.send(take_post(watched, policy, &elsewhere));
                 let mut window = Window::new(limit);
                 while stopped.recv_timeout(limit / 8) == Err(RecvTimeoutError::Timeout) {
-                    let Some(reading) = Reading::of(watched) else { return };
+                    let Some(reading) = record.read() else { return };
                     if window.runaway(reading) && set_policy(watched, Policy::Other).is_ok() {
                         demoted.store(true, Ordering::Relaxed);
                     }
@@ -150,12 +152,38 @@ struct Reading {
     rests: u64,
 }
 
-impl Reading {
-    fn of(tid: i32) -> Option<Self> {
-        let status = fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()?;
-        let rests =
-            status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()?;
-        Some(Self { now_ns: ClockId::Monotonic.now_ns(), used_ns: sys::thread_cpu_ns(tid)?, rests })
+/// What the kernel tells of a thread. Its file is open from the start: where no descriptor is left later, the thread is
+/// watched all the same.
+struct Record {
+    tid: i32,
+    status: File,
+    text: Vec<u8>,
+    rests: u64,
+}
+
+impl Record {
+    fn of(tid: i32) -> io::Result<Self> {
+        let status = File::open(format!("/proc/self/task/{tid}/status"))?;
+        Ok(Self { tid, status, text: Vec::new(), rests: 0 })
+    }
+
+    /// Nothing once the thread is gone. Rests that cannot be read count as none.
+    fn read(&mut self) -> Option<Reading> {
+        self.rests = self.rests().unwrap_or(self.rests);
+        Some(Reading { now_ns: ClockId::Monotonic.now_ns(), used_ns: sys::thread_cpu_ns(self.tid)?, rests: self.rests })
+    }
+
+    fn rests(&mut self) -> Option<u64> {
+        self.text.clear();
+        let mut part = [0; 4096];
+        loop {
+            match self.status.read_at(&mut part, self.text.len() as u64).ok()? {
+                0 => break,
+                read => self.text.extend_from_slice(&part[..read]),
+            }
+        }
+        let status = String::from_utf8_lossy(&self.text);
+        status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
     }
 }
 
