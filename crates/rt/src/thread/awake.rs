@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 
-use super::{Refusal, current_tid, set_affinity_of};
+use super::{Policy, Refusal, current_tid, set_affinity_of, set_policy};
 use crate::sys::{self, SchedAttr};
 
 /// Locked memory is whole: two megabytes of stack, as others have, would be occupied for a loop.
@@ -34,7 +34,7 @@ impl KeptAwake {
             .map_err(|error| refused(cpu, &error))?;
         let held = Self { over };
         // Set from here: a thread of the lowest policy may not get to say for long how it went.
-        let placed = heard.recv().map_err(io::Error::other).and_then(|tid| {
+        let placed = heard.recv().map_err(io::Error::other).and_then(|begun| begun).and_then(|tid| {
             set_affinity_of(tid, &[cpu])?;
             sys::sched_setattr(tid, &mut SchedAttr { policy: libc::SCHED_IDLE as u32, ..SchedAttr::default() })
         });
@@ -50,11 +50,14 @@ fn refused(cpu: u32, error: &io::Error) -> Refusal {
     )
 }
 
-fn stay(over: &AtomicBool, ready: &Sender<i32>) {
+fn stay(over: &AtomicBool, ready: &Sender<io::Result<i32>>) {
     sys::block_signals();
+    // A real-time policy that is inherited would keep who asked from the CPU that both are on.
+    let begun = set_policy(0, Policy::Other).map(|()| current_tid());
+    let stays = begun.is_ok();
     // Who asked waits for it.
-    let _ = ready.send(current_tid());
-    while !over.load(Relaxed) {
+    let _ = ready.send(begun);
+    while stays && !over.load(Relaxed) {
         std::hint::spin_loop();
     }
 }
@@ -70,7 +73,9 @@ impl Drop for KeptAwake {
 mod tests {
     use super::*;
     use crate::cpus;
+    use crate::thread::Setup;
     use std::fs;
+    use std::process::Command;
     use std::time::{Duration, Instant};
 
     /// Policy and CPUs of this process's threads of a name.
@@ -121,6 +126,37 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(30), "it is still there");
             std::thread::yield_now();
         }
+    }
+
+    /// It would hang for good, and its CPU with it: so a process of its own does it, which can be killed.
+    #[test]
+    fn a_real_time_thread_gets_its_cpu_kept_awake() {
+        const NAME: &str = "thread::awake::tests::a_real_time_thread_gets_its_cpu_kept_awake";
+        if std::env::var_os(NAME).is_some() {
+            let held = KeptAwake::hold(cpus::preferred()).unwrap();
+            assert_eq!(threads(&format!("awake-{}", cpus::preferred()))[0].0, libc::SCHED_IDLE as u32);
+            return drop(held);
+        }
+        // What a thread starts inherits its policy and CPU.
+        let start = || {
+            Setup::new().cpu(cpus::preferred()).policy(Policy::Fifo(1)).strict()?;
+            Ok(Command::new(std::env::current_exe().unwrap()).args(["--exact", NAME]).env(NAME, "").spawn().unwrap())
+        };
+        let mut child = match std::thread::spawn(start).join().unwrap() {
+            Ok(child) => child,
+            Err::<_, Refusal>(refusal) => return ontick_skip::skipped!("{refusal}"),
+        };
+        let began = Instant::now();
+        let status = loop {
+            match child.try_wait().unwrap() {
+                Some(status) => break Some(status),
+                None if began.elapsed() > Duration::from_secs(20) => break None,
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        let _ = child.kill();
+        child.wait().unwrap();
+        assert!(status.is_some_and(|status| status.success()), "{status:?}");
     }
 
     #[test]
