@@ -57,16 +57,28 @@ impl fmt::Display for Owner {
     }
 }
 
-/// When a process was started, in the kernel's ticks since boot, cut to 32 bits (field 22 of proc_pid_stat(5)).
+/// When a process that has not ended was started, in the kernel's ticks since boot, cut to 32 bits (field 22 of
+/// proc_pid_stat(5)). One that was killed stays there until its parent has waited for it.
 fn started(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    started_by(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn started_by(stat: &str) -> Option<u32> {
     // The name in the second field may hold anything, also blanks and brackets.
     let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_ascii_whitespace().nth(19)?.parse::<u64>().ok().map(|ticks| ticks as u32)
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
+    let (state, threads, ticks) = (*fields.first()?, *fields.get(17)?, fields.get(19)?);
+    // Of a process whose first thread alone has ended the others work on.
+    let has_ended = state == "X" || state == "Z" && threads.parse::<u32>().is_ok_and(|threads| threads <= 1);
+    ticks.parse::<u64>().ok().filter(|_| !has_ended).map(|ticks| ticks as u32)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
     use super::*;
 
     #[test]
@@ -82,5 +94,28 @@ mod tests {
         word.store(own.0 ^ 1, Ordering::Relaxed);
         assert_eq!(Owner::load(&word), None);
         assert_eq!(own.claim(&word), Ok(()));
+    }
+
+    #[test]
+    fn the_killed_own_nothing_although_nobody_has_waited_for_them_yet() {
+        let word = AtomicU64::new(0);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let (pid, owner) = (Pid::from_child(&child), Owner::of(child.id()));
+        assert_eq!((owner.claim(&word), Owner::load(&word)), (Ok(()), Some(owner)));
+        child.kill().unwrap();
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        let (loaded, claimed) = (Owner::load(&word), Owner::this().claim(&word));
+        child.wait().unwrap();
+        assert_eq!((loaded, claimed), (None, Ok(())));
+    }
+
+    /// The others may well drive a line.
+    #[test]
+    fn a_process_whose_first_thread_has_ended_lives() {
+        let text = |state: &str, threads: u32| {
+            format!("7 (a) b) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 4711 0 0")
+        };
+        assert_eq!(["S", "Z", "X"].map(|state| started_by(&text(state, 1))), [Some(4711), None, None]);
+        assert_eq!(started_by(&text("Z", 2)), Some(4711));
     }
 }
