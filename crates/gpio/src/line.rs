@@ -38,6 +38,22 @@ impl Line {
         Ok(Self { name: name.clone(), request: *request, port })
     }
 
+    /// Whether the line could be had as an output now. Nothing is driven: of several lines each can be checked before the
+    /// first one is.
+    pub fn check_output(name: &Name) -> Result<(), Error> {
+        match name {
+            Name::Sim { chip, line } => sim::Pin::check_output(name, chip, *line),
+            Name::Register(line) => registers::Pin::check_output(name, Path::new("/"), *line),
+            // The kernel refuses a line that is in use, however it is asked for.
+            Name::Chip { .. } | Name::Own(_) | Name::Pull { .. } => Self::open(name, &Request::as_is()).map(drop),
+        }
+    }
+
+    /// As [`Line::check_output`] of `reg:LINE`, on such a machine as [`Line::open_register_under`] has.
+    pub fn check_register_under(root: &Path, line: u32) -> Result<(), Error> {
+        registers::Pin::check_output(&Name::Register(line), root, line)
+    }
+
     /// As [`Line::open`] of `reg:LINE`, on a machine whose `/dev`, `/proc` and `/sys` are under `root`: for tests, and to
     /// tell what an access costs apart from the chip. Files of the size of the registers do for devices.
     pub fn open_register_under(root: &Path, line: u32, request: &Request) -> Result<Self, Error> {

@@ -241,6 +241,8 @@ proptest! {
         drop(machine.open(line, Request::as_is()).unwrap());
         let refused = machine.refusal(line, Request::output(true));
         prop_assert!(refused.contains("in use by a peripheral"), "{}", refused);
+        let checked = Line::check_register_under(machine.root.path(), line).unwrap_err();
+        prop_assert_eq!(checked.to_string(), refused);
         prop_assert_eq!(machine.changes(&before), []);
     }
 }
@@ -266,8 +268,12 @@ fn a_look_changes_nothing() {
         drop(machine.open(line, Request::as_is()).unwrap());
         assert_eq!(machine.changes(&before), []);
     }
-    let refused = KINDS[4].build().refusal(17, Request::as_is());
+    let machine = KINDS[4].build();
+    let refused = machine.refusal(17, Request::as_is());
     assert!(refused.contains("the pin's receiver is off"), "{refused}");
+    let before = machine.words();
+    Line::check_register_under(machine.root.path(), 17).expect("an output needs no receiver");
+    assert_eq!(machine.changes(&before), []);
 }
 
 #[test]

@@ -178,6 +178,21 @@ fn a_line_is_held_until_ctrl_c_and_left_as_was_asked() {
     assert_eq!((&line["level"], &line["in_use"], &line["direction"]), (&0.into(), &false.into(), &"output".into()));
 }
 
+#[test]
+fn no_line_is_driven_where_another_one_is_in_use() {
+    let chip = Chip::new("refused");
+    let (four, five) = (chip.line(4), chip.line(5));
+    let writer = Process::writer(&[&format!("{five}=1")]);
+    let refused = run(&["gpio", "set", &format!("{four}=1"), &format!("{five}=0"), "--for", "0s"]);
+    let owner = format!("line {five}: in use by");
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains(&owner), "{}", stderr(&refused));
+    let read = json(&["gpio", "list", &four]);
+    let line = &read[0]["lines"][0];
+    assert_eq!((&line["level"], &line["direction"]), (&0.into(), &"input".into()), "{line}");
+    writer.send(Signal::INT);
+    writer.end();
+}
+
 /// As a service manager may end it (systemd.kill(5), `SendSIGHUP=`): both signals are one request.
 #[test]
 fn a_hang_up_behind_the_request_to_end_leaves_the_line_as_was_asked() {

@@ -44,15 +44,18 @@ impl Pin {
         })?;
         set_up.map_err(|refusal| match refusal {
             Refusal::Cannot(what) => unsupported(what),
-            Refusal::Serves(function) => {
-                let by = format!(
-                    "a peripheral of the {board} (function {function}; remove its device tree overlay, or choose \
-                     another line)"
-                );
-                Error::InUse { name: name.clone(), by }
-            }
+            Refusal::Serves(function) => serves(name, board, function),
         })?;
         Ok(Self { access, board, line, device })
+    }
+
+    /// Whether the line serves a peripheral, or cannot be reached. Nothing is changed.
+    pub fn check_output(name: &Name, root: &Path, line: u32) -> Result<(), Error> {
+        let RegisterWindow { board, mut window, .. } = RegisterWindow::open(name, root, line)?;
+        match board.layout().function(&mut window, line) {
+            Function::Peripheral(function) => Err(serves(name, board, function)),
+            _ => Ok(()),
+        }
     }
 
     /// Of this board.
@@ -96,6 +99,13 @@ impl Pin {
     pub fn edge(&mut self, deadline_ns: u64) {
         ClockId::Monotonic.sleep_until(deadline_ns);
     }
+}
+
+fn serves(name: &Name, board: Board, function: &str) -> Error {
+    let by = format!(
+        "a peripheral of the {board} (function {function}; remove its device tree overlay, or choose another line)"
+    );
+    Error::InUse { name: name.clone(), by }
 }
 
 /// Why a line cannot be had like that.

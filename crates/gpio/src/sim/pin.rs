@@ -94,6 +94,15 @@ impl Pin {
         Ok(pin)
     }
 
+    /// Whether somebody has the line as an output.
+    pub fn check_output(name: &Name, chip: &str, line: u32) -> Result<(), Error> {
+        let page = chip::open_for(name, chip, line)?;
+        match Owner::load(&page.chip().setup[line as usize].owner) {
+            Some(owner) => Err(Error::InUse { name: name.clone(), by: owner.to_string() }),
+            None => Ok(()),
+        }
+    }
+
     fn setup(&self) -> &Setup {
         &self.page.chip().setup[self.line as usize]
     }

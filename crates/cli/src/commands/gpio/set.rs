@@ -96,7 +96,7 @@ impl Set {
 
     fn take(&self) -> Result<Vec<(Line, bool)>, Failure> {
         // One that cannot be had is found before another one is driven.
-        self.lines.iter().skip(1).try_for_each(|wanted| Line::open(&wanted.name, &Request::as_is()).map(drop))?;
+        self.lines.iter().skip(1).try_for_each(|wanted| Line::check_output(&wanted.name))?;
         let open = |wanted: &Assignment| {
             let request = self.set_up.of(Request::output(wanted.value)).on_exit(self.on_exit);
             Ok((Line::open(&wanted.name, &request)?, wanted.value))
