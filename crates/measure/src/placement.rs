@@ -3,7 +3,7 @@
 use ontick_record::run::Settings;
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{Claim, Occupancy, claim, holders};
-use ontick_rt::thread::{Policy, Setup, ThreadSetup};
+use ontick_rt::thread::{Policy, Setup, ThreadSetup, in_force};
 use ontick_undo::privilege::settle_timed_thread;
 
 use crate::Error;
@@ -82,7 +82,7 @@ impl Placement {
         ready
     }
 
-    /// What a thread asks for that runs here.
+    /// What a thread asks for that runs here, and that the calling one starts.
     pub fn setup(&self) -> Setup {
         let mut setup = Setup::new();
         if self.prepared {
@@ -94,7 +94,8 @@ impl Placement {
         if self.awake {
             setup = setup.keep_awake();
         }
-        if self.policy.is_real_time() {
+        // A real-time policy that is inherited has no watchdog. A thread of SCHED_BATCH or SCHED_IDLE stays what it is.
+        if self.policy.is_real_time() || in_force(0).is_ok_and(Policy::is_real_time) {
             setup = setup.policy(self.policy);
         }
         setup
@@ -103,7 +104,8 @@ impl Placement {
     /// Writes down what was asked and what was obtained.
     pub(crate) fn describe(&self, ready: &ThreadSetup, settings: &mut Settings) {
         settings.cpu = ready.cpu();
-        settings.policy = ready.policy().unwrap_or_default().to_string();
+        let inherited = || in_force(0).unwrap_or_default();
+        settings.policy = ready.policy().unwrap_or_else(inherited).to_string();
         settings.memory_locked = ready.memory_locked();
         settings.kept_awake = ready.is_kept_awake();
         settings.refused = ready.refused().iter().map(ToString::to_string).collect();

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ontick_rt::thread::{Policy, set_policy};
+use ontick_rt::thread::{Policy, in_force, set_policy};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -18,7 +18,7 @@ const GRACE_US: u64 = 1_000_000;
 /// Everything that the new process needs, made beforehand: between fork and exec nothing may be allocated.
 struct Steps {
     cpus: Option<CpuSet>,
-    policy: Option<Policy>,
+    policy: Policy,
     limits: Vec<(Resource, Rlimit)>,
     group: Option<RawFd>,
     user: Option<Account>,
@@ -39,7 +39,7 @@ pub(super) fn prepare(
     }
     let steps = Steps {
         cpus: launch.cpu.map(only),
-        policy: Some(launch.policy).filter(|policy| policy.is_real_time()),
+        policy: launch.policy,
         limits: limits(launch),
         group: launch.group.as_ref().map(AsRawFd::as_raw_fd),
         user: launch.user.clone(),
@@ -109,8 +109,9 @@ impl Steps {
             // Raising one is root's alone. Where it may not be raised, what was granted before stays.
             let _ = setrlimit(*resource, *limit);
         }
-        if let Some(policy) = self.policy {
-            set_policy(0, policy)?;
+        // No program gets a real-time policy that was not asked for. One of SCHED_BATCH or SCHED_IDLE stays what it is.
+        if self.policy.is_real_time() || in_force(0)?.is_real_time() {
+            set_policy(0, self.policy)?;
         }
         if let Some(user) = &self.user {
             become_user(user)?;

@@ -53,6 +53,25 @@ fn a_process_group_led_from_outside_its_namespace_is_none_of_its_business() {
     assert_eq!((stdout(&output), stderr(&output), code(&output)), ("here\n".into(), String::new(), Some(7)));
 }
 
+#[test]
+fn normal_scheduling_is_normal_also_below_a_real_time_policy() {
+    let policy_of = |word: &str| {
+        let mut chrt = Command::new("chrt");
+        chrt.args([word, if word == "--fifo" { "1" } else { "0" }, env!("CARGO_BIN_EXE_ontick")]);
+        chrt.args(["run", "--policy", "other", "--", "sh", "-c", "chrt -p $$"]).output().unwrap()
+    };
+    if !has("chrt") {
+        return;
+    }
+    let output = policy_of("--fifo");
+    if stderr(&output).contains("chrt: failed to set") {
+        return ontick_skip::skipped!("{}", stderr(&output));
+    }
+    assert!(stdout(&output).contains("SCHED_OTHER"), "{}{}", stdout(&output), stderr(&output));
+    let output = policy_of("--batch");
+    assert!(stdout(&output).contains("SCHED_BATCH"), "{}{}", stdout(&output), stderr(&output));
+}
+
 /// As shells and env(1) do.
 #[test]
 fn a_program_that_cannot_be_run_has_a_status_of_its_own() {

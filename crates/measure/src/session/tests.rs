@@ -3,6 +3,8 @@ use crate::probe::Sample;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use ontick_rt::thread::{Policy, Setup, in_force};
+
 struct Counting;
 
 thread_local! {
@@ -54,6 +56,41 @@ fn between_samples_nothing_is_allocated_and_before_the_first_nothing_is_late() {
             run("allocations", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look)).unwrap();
         assert_eq!((series.latency.count(), series.latency.below(1), series.missed), (count, count, 0));
     }
+}
+
+/// Says what it runs under by how late it is: 1 ns for normal scheduling, 2 ns for any other.
+struct Scheduled;
+
+impl Probe for Scheduled {
+    fn next(&mut self) -> Sample {
+        let real_time = in_force(0).unwrap().is_real_time();
+        let latency_ns = Some(1 + u64::from(real_time));
+        Sample { now_ns: ClockId::Monotonic.now_ns(), latency_ns, missed: 0, early: false, napped: false }
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+#[test]
+fn normal_scheduling_is_had_and_reported_also_where_the_caller_is_real_time() {
+    std::thread::spawn(|| {
+        if let Err(refusal) = Setup::new().policy(Policy::Fifo(1)).strict() {
+            return ontick_skip::skipped!("{refusal}");
+        }
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let (limits, mut observer) = (Limits::new(Length::Count(10)), Observer::new(&stop, &mut look));
+        let series = run("scheduled", Placement::stock(), limits, |_| Ok(Scheduled), &mut observer).unwrap();
+        assert_eq!((series.settings.policy.as_str(), series.latency.max_ns), ("other", Some(1)));
+        assert_eq!(in_force(0).unwrap(), Policy::Fifo(1), "the caller's own is its own");
+
+        // What is not granted leaves the one that was inherited.
+        let beyond = Placement { policy: Policy::Fifo(99), ..Placement::stock() };
+        let mut settings = Settings::default();
+        beyond.describe(&Setup::new().best_effort(), &mut settings);
+        assert_eq!(settings.policy, "fifo:1");
+    })
+    .join()
+    .unwrap();
 }
 
 /// Every call finds a far deadline, and each takes 300 ms.

@@ -27,5 +27,4 @@ pub use scheduling::Scheduling;
 pub use setup::{Setup, ThreadSetup};
 
 pub use crate::sys::block_signals;
-pub(crate) use policy::in_force;
-pub use policy::{current_tid, set_policy};
+pub use policy::{current_tid, in_force, set_policy};

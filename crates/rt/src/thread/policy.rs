@@ -194,8 +194,9 @@ fn cpu_cgroup(groups: &str) -> Option<&str> {
     })
 }
 
-/// The policy that a thread has (0: the calling one).
-pub(crate) fn in_force(tid: i32) -> io::Result<Policy> {
+/// The policy that a thread has (0: the calling one); [`Policy::Other`] also for `SCHED_BATCH` and `SCHED_IDLE`. It
+/// allocates nothing, so that it may be called between fork and exec.
+pub fn in_force(tid: i32) -> io::Result<Policy> {
     let attr = sys::sched_getattr(tid)?;
     Ok(match attr.policy as i32 {
         libc::SCHED_FIFO => Policy::Fifo(attr.priority as u8),
