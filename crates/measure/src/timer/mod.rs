@@ -80,11 +80,10 @@ impl Job {
         }
     }
 
-    /// On the thread that starts the measurement.
-    fn reserve(&self) {
-        if self.method == Method::SetItimer {
-            setitimer::reserve();
-        }
+    /// On the thread that starts the measurement, and held until that has ended.
+    fn reserve(&self) -> Result<Option<setitimer::Reserved>, Error> {
+        let reserved = (self.method == Method::SetItimer).then(setitimer::reserve).transpose();
+        reserved.map_err(Error::system("the alarm of setitimer(2)"))
     }
 
     /// The cycle, on the thread that will run it; its waits are `wait_ns` long.
@@ -155,7 +154,7 @@ pub fn measure(
 ) -> Result<Series, Error> {
     job.check(placement)?;
     let job = job.with_phase_that_can_be_found();
-    job.reserve();
+    let _reserved = job.reserve()?;
     let stop = observer.stop;
     let prepare = |_: &_| {
         let cycle = job.cycle(job.interval_ns, stop)?;

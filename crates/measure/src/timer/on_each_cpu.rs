@@ -69,6 +69,7 @@ pub fn together(
     observer: &mut Observer,
 ) -> Result<Vec<Series>, Error> {
     placements.iter().try_for_each(|placement| job.check(*placement))?;
+    let _reserved = job.reserve()?;
     let stop = observer.stop;
     let member = |((placement, phase), name): ((&Placement, &Phase), _)| {
         let job = Job { phase: *phase, ..*job };

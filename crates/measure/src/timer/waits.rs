@@ -55,7 +55,7 @@ pub fn measure(
     // Its waits are shorter than the period.
     Job { interval_ns: gap_ns, ..job }.check_margin()?;
     let job = job.with_phase_that_can_be_found();
-    job.reserve();
+    let _reserved = job.reserve()?;
     let (kept, mut readers): (Vec<Writer>, Vec<Reader>) = (0..count + 2).map(|_| recorder::channel(u64::MAX)).unzip();
     let stop = observer.stop;
     let prepare = |_: &_| {

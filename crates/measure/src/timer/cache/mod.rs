@@ -142,7 +142,7 @@ fn measure(working: Working, placement: Placement, limits: Limits, observer: &mu
         }
     };
     let job = job.with_phase_that_can_be_found();
-    job.reserve();
+    let _reserved = job.reserve()?;
     let stop = observer.stop;
     let prepare = |_: &_| {
         let memory = if cache.huge { Memory::huge(bytes) } else { Memory::small(bytes) };
