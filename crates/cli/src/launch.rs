@@ -24,6 +24,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 
 pub use account::{Account, calling_user, sudo_user};
+use child::Step;
 pub use child::run_as;
 use keeper::Keeper;
 pub use observed::Observed;
@@ -69,6 +70,16 @@ pub enum LaunchError {
         /// What a shell would end with: 127 if there is no such program, 126 if it cannot be run (sh(1p)).
         status: u8,
     },
+    /// Something that was to be done before the program begins.
+    #[error("{program} was not started: it cannot {what}: {error}")]
+    Step {
+        /// Which program.
+        program: String,
+        /// What could not be done.
+        what: String,
+        /// Why not.
+        error: io::Error,
+    },
     /// The system failed.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -90,17 +101,24 @@ impl Launch {
         let program = command.get_program().to_string_lossy().into_owned();
         let group = child::process_group();
         let prepare = |command: &mut Command| child::prepare(command, &self, signals.before(), group);
-        let keeper = Keeper::start(command, prepare, || self.step_aside()).map_err(|error| {
-            let (why, status) = match error.kind() {
-                io::ErrorKind::NotFound => ("there is no such program".into(), 127),
-                io::ErrorKind::PermissionDenied => ("it may not be run (is it executable?)".into(), 126),
-                _ => (error.to_string(), 126),
-            };
-            LaunchError::Program { program, why, status }
-        })?;
+        let keeper = Keeper::start(command, prepare, || self.step_aside());
+        let keeper = keeper.map_err(|error| self.not_started(program, error))?;
         self.step_aside();
         let _awake = self.cpu.filter(|_| self.keep_awake).map(KeptAwake::hold).transpose()?;
         supervise(keeper, &signals).map_err(LaunchError::from)
+    }
+
+    fn not_started(&self, program: String, error: io::Error) -> LaunchError {
+        let (step, error) = Step::of(error);
+        if let Some(step) = step {
+            return LaunchError::Step { program, what: step.what(self), error };
+        }
+        let (why, status) = match error.kind() {
+            io::ErrorKind::NotFound => ("there is no such program".into(), 127),
+            io::ErrorKind::PermissionDenied => ("it may not be run (is it executable?)".into(), 126),
+            _ => (error.to_string(), 126),
+        };
+        LaunchError::Program { program, why, status }
     }
 
     /// Whoever waits for the program must not take its CPU.

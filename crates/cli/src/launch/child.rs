@@ -15,6 +15,54 @@ use super::{Account, Launch};
 /// SIGKILL comes so long after the signal that the program may handle.
 const GRACE_US: u64 = 1_000_000;
 
+/// What may be refused before the program takes the process over. Errors come out of there as one number, which holds the
+/// step above that of the system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    ProcessGroup = 1,
+    ControlGroup,
+    Cpu,
+    Policy,
+    User,
+    Parent,
+}
+
+impl Step {
+    const ALL: [Self; 6] = [Self::ProcessGroup, Self::ControlGroup, Self::Cpu, Self::Policy, Self::User, Self::Parent];
+    const SHIFT: u32 = 16;
+
+    /// Allocates nothing.
+    fn done<T>(self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let number = error.raw_os_error().unwrap_or(libc::EINVAL);
+            io::Error::from_raw_os_error((self as i32) << Self::SHIFT | number)
+        })
+    }
+
+    /// The step that an error comes from, and the system's own error; no step where it comes from starting the process and
+    /// the program.
+    pub fn of(error: io::Error) -> (Option<Self>, io::Error) {
+        let Some(number) = error.raw_os_error() else { return (None, error) };
+        let step = Self::ALL.into_iter().find(|step| *step as i32 == number >> Self::SHIFT);
+        (step, io::Error::from_raw_os_error(number & ((1 << Self::SHIFT) - 1)))
+    }
+
+    /// What could not be done, and what helps.
+    pub fn what(self, launch: &Launch) -> String {
+        match self {
+            Self::ProcessGroup => "join the process group of ontick".into(),
+            Self::ControlGroup => "enter its control group".into(),
+            Self::Cpu => format!("be pinned to CPU {}", launch.cpu.unwrap_or_default()),
+            Self::Policy => format!("be given policy {}", launch.policy),
+            Self::User => {
+                let user = launch.user.as_ref().map(|user| user.name.to_string_lossy()).unwrap_or_default();
+                format!("become user {user} (--keep-root leaves it root)")
+            }
+            Self::Parent => "be tied to the process that keeps it".into(),
+        }
+    }
+}
+
 /// Everything that the new process needs, made beforehand: between fork and exec nothing may be allocated.
 struct Steps {
     cpus: Option<CpuSet>,
@@ -96,30 +144,30 @@ impl Steps {
     fn take(&self) -> io::Result<()> {
         // Its keeper has one of its own, where the keys of a terminal do not reach.
         // SAFETY: plain numbers.
-        check(unsafe { libc::setpgid(0, self.process_group) })?;
+        Step::ProcessGroup.done(check(unsafe { libc::setpgid(0, self.process_group) }))?;
         // The group first: it decides which CPUs there are.
         if let Some(group) = self.group {
             // SAFETY: the descriptor is open in the parent and inherited; "0" stands for the writer.
-            check(unsafe { libc::write(group, c"0".as_ptr().cast(), 1) } as libc::c_int)?;
+            Step::ControlGroup.done(check(unsafe { libc::write(group, c"0".as_ptr().cast(), 1) } as libc::c_int))?;
         }
         if let Some(cpus) = &self.cpus {
-            sched_setaffinity(None, cpus)?;
+            Step::Cpu.done(sched_setaffinity(None, cpus).map_err(io::Error::from))?;
         }
         for (resource, limit) in &self.limits {
             // Raising one is root's alone. Where it may not be raised, what was granted before stays.
             let _ = setrlimit(*resource, *limit);
         }
         // No program gets a real-time policy that was not asked for. One of SCHED_BATCH or SCHED_IDLE stays what it is.
-        if self.policy.is_real_time() || in_force(0)?.is_real_time() {
-            set_policy(0, self.policy)?;
+        if self.policy.is_real_time() || Step::Policy.done(in_force(0))?.is_real_time() {
+            Step::Policy.done(set_policy(0, self.policy))?;
         }
         if let Some(user) = &self.user {
-            become_user(user)?;
+            Step::User.done(become_user(user))?;
         }
         // Last, as a change of user clears it: when its keeper is killed, the program ends, too.
         // SAFETY: prctl reads plain numbers; getppid has no preconditions.
         unsafe {
-            check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM))?;
+            Step::Parent.done(check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM)))?;
             if libc::getppid() != self.parent {
                 libc::raise(libc::SIGKILL);
             }

@@ -83,6 +83,23 @@ fn a_program_that_cannot_be_run_has_a_status_of_its_own() {
     }
 }
 
+/// In a user namespace that has one user only, nobody may become another.
+#[test]
+fn a_step_before_the_program_that_is_refused_is_named() {
+    if !has("unshare") {
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--map-root-user", env!("CARGO_BIN_EXE_ontick"), "run", "--policy", "other", "--", "true"]);
+    let output = command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().unwrap();
+    let said = stderr(&output);
+    if said.starts_with("unshare: ") {
+        return ontick_skip::skipped!("{said}");
+    }
+    assert!(said.contains("true was not started: it cannot become user nobody"), "{said}");
+    assert_eq!(code(&output), Some(2), "{said}");
+}
+
 #[test]
 fn the_program_has_its_cpu_and_policy() {
     let cpu = "0";
