@@ -3,6 +3,9 @@
 #[path = "../../machine/tests/machine/mod.rs"]
 mod machine;
 
+#[path = "install/kept.rs"]
+mod kept;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;

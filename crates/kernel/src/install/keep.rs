@@ -25,7 +25,9 @@ pub struct Keeping {
 /// Plans it. A kernel that does not run now was never seen to come up: that takes `untried`.
 pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, KeepError> {
     let journal = Journal::read_kind(root, JournalKind::Kernel)?;
-    let kernel = Installed::find(root, &journal).ok_or(KeepError::NotInstalled)?;
+    // After a rollback the modules of the running kernel are still there, and nothing that could be booted.
+    let is_there = |kernel: &Installed| root.exists(&format!("{}/{}", kernel.folder, kernel.kernel));
+    let kernel = Installed::find(root, &journal).filter(is_there).ok_or(KeepError::NotInstalled)?;
     if journal.entries().any(|e| !e.done) {
         return Err(KeepError::Interrupted);
     }

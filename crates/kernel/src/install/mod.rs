@@ -74,13 +74,13 @@ impl Installed {
         serde_json::to_string_pretty(self).expect("a record is always representable as JSON") + "\n"
     }
 
-    /// The kernel that the journal says is installed.
+    /// The kernel that the journal says is installed: the newest. Modules of an earlier one stay as long as that one runs.
     pub fn find(root: &Root, journal: &Journal) -> Option<Self> {
         let marker = |undo: &Undo| match undo {
             Undo::Tree { path, .. } => root.text(&format!("{path}/{}", tree::MARKER)).ok(),
             _ => None,
         };
-        journal.entries().find_map(|entry| serde_json::from_str(&marker(&entry.undo)?).ok())
+        journal.entries().rev().find_map(|entry| serde_json::from_str(&marker(&entry.undo)?).ok())
     }
 
     /// As above, without holding the journal.
