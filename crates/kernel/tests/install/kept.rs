@@ -29,3 +29,55 @@ fn a_kernel_of_which_only_modules_are_left_is_not_kept() {
         assert!(back(&machine, false).complete(), "{name}");
     }
 }
+
+/// Its release is what the machine runs, as after a boot by the new entry.
+fn boot_new(machine: &Machine, cmdline: &str) {
+    machine.write("/proc/sys/kernel/osrelease", &format!("{RELEASE}\n"));
+    machine.write("/proc/cmdline", &format!("{cmdline}\n"));
+}
+
+#[test]
+fn what_was_tried_by_grub_is_what_is_kept() {
+    let machine = lay("x86-grub");
+    let other = "menuentry 'Another system' {\n\tlinux\t/boot/vmlinuz-5.10 root=UUID=other ro\n\tinitrd\t/boot/initrd.img-5.10\n}\n";
+    let menu = machine.read("/boot/grub/grub.cfg").replacen("menuentry ", &format!("{other}menuentry "), 1);
+    machine.write("/boot/grub/grub.cfg", &menu);
+    install(&machine, &machine.root, &kernel(Arch::Amd64), &options("x86-grub")).unwrap();
+    let tried = machine.read("/boot/grub/custom.cfg");
+    assert!(tried.contains("root=UUID=0e1b4b4c"), "{tried}");
+    boot_new(&machine, &format!("BOOT_IMAGE=/boot/ontick-{RELEASE}/vmlinuz root=UUID=0e1b4b4c ro quiet"));
+    keep(&machine, &machine.root).unwrap();
+    let kept = machine.read("/boot/grub/custom.cfg");
+    let default = format!("if [ \"${{boot_once}}\" != \"true\" ]; then\n\tset default='ontick-{RELEASE}'\nfi\n");
+    assert_eq!(kept, tried.replace("### END", &format!("{default}### END")));
+    assert!(keep(&machine, &machine.root).unwrap().edits.is_empty(), "twice is once");
+}
+
+#[test]
+fn an_entry_of_something_else_is_no_pattern_for_grub() {
+    let machine = lay("x86-grub");
+    let menu = machine.read("/boot/grub/grub.cfg");
+    machine.write("/boot/grub/grub.cfg", &menu.replace("vmlinuz-6.1.0-18-amd64", "memtest86+x64.bin"));
+    let refused = install(&machine, &machine.root, &kernel(Arch::Amd64), &InstallOptions::default());
+    assert!(refused.as_ref().is_err_and(|e| e.to_string().contains("no menu entry")), "{refused:?}");
+}
+
+#[test]
+fn what_was_tried_by_systemd_boot_is_what_is_kept() {
+    let machine = lay("x86-systemd-boot");
+    let entries = "/boot/loader/entries";
+    let text = machine.read(&format!("{entries}/arch.conf"));
+    let named = |release: &str| format!("{text}version {release}\nsort-key arch\n");
+    std::fs::remove_file(machine.place(&format!("{entries}/arch.conf"))).unwrap();
+    machine.write(&format!("{entries}/arch-new.conf"), &named("6.14.2-arch1-1"));
+    machine.write(&format!("{entries}/arch-lts.conf"), &named("6.12.20-1-lts").replace("quiet", "single"));
+    machine.write("/boot/loader/loader.conf", "timeout 3\n");
+    install(&machine, &machine.root, &kernel(Arch::Amd64), &options("x86-systemd-boot")).unwrap();
+    let own = format!("{entries}/ontick-{RELEASE}.conf");
+    let tried = machine.read(&own);
+    assert!(tried.contains("quiet"), "{tried}");
+    boot_new(&machine, machine.read("/proc/cmdline").trim());
+    keep(&machine, &machine.root).unwrap();
+    assert_eq!(machine.read(&own), tried);
+    assert_eq!(machine.read("/boot/loader/loader.conf"), format!("timeout 3\ndefault ontick-{RELEASE}.conf\n"));
+}

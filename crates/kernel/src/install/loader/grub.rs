@@ -3,7 +3,7 @@
 
 use ontick_machine::boot::{Argument, BootFile};
 use ontick_machine::facts::Arguments;
-use ontick_machine::{Facts, Root};
+use ontick_machine::{Facts, Root, tree};
 
 use super::{
     LoaderError, MARK, OnceError, Stage, Survey, TRIAL_MARK, Written, beside, folder_of, name_of, read, size_of,
@@ -18,7 +18,7 @@ const TRIAL: [&str; 2] = ["### BEGIN ontick search", "### END ontick search"];
 
 pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, LoaderError> {
     let (menu, text) = menu(root)?;
-    let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
+    let pattern = pattern(root, &text, facts).ok_or_else(|| no_pattern(&menu))?;
     let folder = beside(root, &menu, &pattern.kernel)?;
     Ok(Survey {
         folder: format!("{folder}/{name}"),
@@ -33,11 +33,15 @@ pub(super) fn survey(root: &Root, facts: &Facts, name: &str) -> Result<Survey, L
 
 pub(super) fn write(root: &Root, facts: &Facts, kernel: &Installed, stage: Stage) -> Result<Written, LoaderError> {
     let (menu, text) = menu(root)?;
-    let pattern = pattern(&text, facts).ok_or_else(|| no_pattern(&menu))?;
     let (file, before) = custom(root, &menu)?;
-    let (above, below) = around(before.as_deref().unwrap_or_default(), KERNEL);
+    let Parts { above, block, below } = parts(before.as_deref().unwrap_or_default(), KERNEL);
+    let block = match block {
+        // What was tried is what is kept: the menu's entry for the kernel that runs now would be another one.
+        Some(tried) if stage == Stage::Keep => as_default(&tried, &kernel.name),
+        _ => pattern(root, &text, facts).ok_or_else(|| no_pattern(&menu))?.entry(kernel, stage),
+    };
     let mut written = Written::default();
-    written.edit(&file, before, above + &pattern.entry(kernel, stage) + &below);
+    written.edit(&file, before, above + &block + &below);
     Ok(written)
 }
 
@@ -50,7 +54,7 @@ pub(in crate::install) fn again(
 ) -> Result<Written, LoaderError> {
     let (menu, text) = menu(root)?;
     let (file, before) = custom(root, &menu)?;
-    let (above, below) = around(before.as_deref().unwrap_or_default(), TRIAL);
+    let Parts { above, below, .. } = parts(before.as_deref().unwrap_or_default(), TRIAL);
     let running = Arguments::parse(usual);
     let all = entries(&[&text, above.as_str(), &below].concat());
     let pattern = all.into_iter().find(|entry| entry.boots(&running)).ok_or(LoaderError::NotInMenu(menu))?;
@@ -116,19 +120,46 @@ fn unwritable(root: &Root) -> Option<String> {
     }
 }
 
-/// The text before our block, as lines that are whole, and after it.
-fn around(text: &str, [begin, end]: [&str; 2]) -> (String, String) {
+/// A text around a block of ours.
+#[derive(Debug, PartialEq, Eq)]
+struct Parts {
+    /// What stands before it, as lines that are whole.
+    above: String,
+    /// The block with the lines around it, where there is one.
+    block: Option<String>,
+    below: String,
+}
+
+fn parts(text: &str, [begin, end]: [&str; 2]) -> Parts {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let begin = lines.iter().position(|l| l.starts_with(begin));
     let end = lines.iter().position(|l| l.starts_with(end));
-    let (mut above, below) = match (begin, end) {
-        (Some(begin), Some(end)) if begin < end => (lines[..begin].concat(), lines[end + 1..].concat()),
-        _ => (text.into(), String::new()),
+    let mut parts = match (begin, end) {
+        (Some(begin), Some(end)) if begin < end => Parts {
+            above: lines[..begin].concat(),
+            block: Some(lines[begin..=end].concat()),
+            below: lines[end + 1..].concat(),
+        },
+        _ => Parts { above: text.into(), block: None, below: String::new() },
     };
-    if !above.is_empty() && !above.ends_with('\n') {
-        above.push('\n');
+    if !parts.above.is_empty() && !parts.above.ends_with('\n') {
+        parts.above.push('\n');
     }
-    (above, below)
+    parts
+}
+
+/// The block of an entry, which makes that the default, too.
+fn as_default(block: &str, name: &str) -> String {
+    let default = default(name);
+    match block.rfind(KERNEL[1]) {
+        Some(end) if !block.contains(&default) => format!("{}{default}{}", &block[..end], &block[end..]),
+        _ => block.into(),
+    }
+}
+
+/// What makes an entry the default, but in a boot for which another one was chosen.
+fn default(name: &str) -> String {
+    format!("if [ \"${{boot_once}}\" != \"true\" ]; then\n\tset default='{name}'\nfi\n")
 }
 
 /// A menu entry that serves as a pattern.
@@ -140,13 +171,19 @@ struct Pattern {
     arguments: String,
 }
 
-/// The running kernel's entry; the first one where that is not known.
-fn pattern(menu: &str, facts: &Facts) -> Option<Pattern> {
+/// The running kernel's entry: the one that it was booted by, else one of its release or file. The first one where it is not
+/// known what runs, as on a card in a reader, and where a kernel runs that ontick installed, which is in no menu of others.
+fn pattern(root: &Root, menu: &str, facts: &Facts) -> Option<Pattern> {
     let mut all = entries(menu);
-    let release = &facts.kernel.release;
-    let runs = |p: &Pattern| !release.is_empty() && name_of(&p.kernel).ends_with(release.as_str());
-    let at = all.iter().position(runs).unwrap_or(0);
-    (at < all.len()).then(|| all.swap_remove(at))
+    let (release, running) = (&facts.kernel.release, &facts.arguments);
+    let is_of_release = |p: &Pattern| !release.is_empty() && name_of(&p.kernel).ends_with(release.as_str());
+    let is_own = || root.exists(&format!("{}/{}", Installed::modules_of(release), tree::MARKER));
+    let position = |fits: &dyn Fn(&Pattern) -> bool| all.iter().position(fits);
+    let at = position(&|p| p.boots(running))
+        .or_else(|| position(&is_of_release))
+        .or_else(|| position(&|p| p.is_file_of(running)))
+        .or_else(|| (!all.is_empty() && (release.is_empty() || is_own())).then_some(0))?;
+    Some(all.swap_remove(at))
 }
 
 /// The menu's entries that start Linux, but those for recovery.
@@ -191,12 +228,17 @@ impl Pattern {
         self.lines.push(line.into());
     }
 
-    /// Whether the running kernel was booted by it: the same file, and every argument that GRUB does not make up.
-    fn boots(&self, running: &Arguments) -> bool {
+    /// Whether the running kernel was booted from its file.
+    fn is_file_of(&self, running: &Arguments) -> bool {
         // GRUB may put its name of the disk before the path.
         let path = |path: &str| path.rsplit(')').next().unwrap_or(path).to_owned();
-        let plain = |word: &&str| !word.contains(['$', '"', '\'', '\\']);
         running.get("BOOT_IMAGE").is_some_and(|image| path(image) == path(&self.kernel))
+    }
+
+    /// Whether the running kernel was booted by it: the same file, and every argument that GRUB does not make up.
+    fn boots(&self, running: &Arguments) -> bool {
+        let plain = |word: &&str| !word.contains(['$', '"', '\'', '\\']);
+        self.is_file_of(running)
             && self.arguments.split_whitespace().filter(plain).all(|word| running.iter().any(|given| given == word))
     }
 
@@ -214,7 +256,7 @@ impl Pattern {
         let mut text = format!("{}: {MARK}\n", KERNEL[0]);
         text += &self.renamed(&format!("Linux {release} (ontick)"), name, &linux, initrd);
         if stage == Stage::Keep {
-            text += &format!("if [ \"${{boot_once}}\" != \"true\" ]; then\n\tset default='{name}'\nfi\n");
+            text += &default(name);
         }
         text + KERNEL[1] + "\n"
     }
@@ -256,15 +298,17 @@ mod tests {
 
     const MENU: &str = "set default=\"0\"\nmenuentry 'Debian' --class debian $menuentry_id_option 'gnulinux-simple' {\n\tload_video\n\tif [ x = y ]; then insmod gzio; fi\n\tsearch --no-floppy --fs-uuid --set=root ab\n\techo\t'Loading Linux 6.1 ...'\n\tlinux\t/boot/vmlinuz-6.1 root=UUID=ab ro  quiet\n\techo\t'x'\n\tinitrd\t/boot/intel-ucode.img /boot/initrd.img-6.1\n}\nsubmenu 'more' {\n\tmenuentry 'Debian, with Linux 6.1 (recovery mode)' {\n\t\tlinux\t/boot/vmlinuz-6.1 single\n\t}\n\tmenuentry 'Debian, with Linux 5.10' {\n\t\tlinux /boot/vmlinuz-5.10 root=/dev/sda\n\t}\n}\n";
 
-    fn running(release: &str) -> Facts {
+    /// The pattern where a kernel of this release runs, by this command line.
+    fn found(menu: &str, release: &str, cmdline: &str) -> Option<Pattern> {
+        let folder = tempfile::tempdir().unwrap();
         let mut facts = Facts::default();
-        facts.kernel.release = release.into();
-        facts
+        (facts.kernel.release, facts.arguments) = (release.into(), Arguments::parse(cmdline));
+        pattern(&Root::at(folder.path()).unwrap(), menu, &facts)
     }
 
     #[test]
     fn the_entry_follows_its_pattern() {
-        let entry = pattern(MENU, &running("6.1")).unwrap().entry(&example(), Stage::Try);
+        let entry = found(MENU, "6.1", "").unwrap().entry(&example(), Stage::Try);
         for line in [
             "\tsearch --no-floppy --fs-uuid --set=root ab\n",
             "\tlinux /boot/ontick-6.12-rt/vmlinuz root=UUID=ab ro  quiet\n",
@@ -273,14 +317,28 @@ mod tests {
             assert!(entry.contains(line), "{line}: {entry}");
         }
         assert!(!entry.contains("set default") && !entry.contains("6.1 ..."), "{entry}");
-        assert_eq!(pattern(MENU, &running("5.10")).unwrap().kernel, "/boot/vmlinuz-5.10");
+        assert_eq!(found(MENU, "5.10", "").unwrap().kernel, "/boot/vmlinuz-5.10");
         let without = Installed { initramfs: None, ..example() };
-        let entry = pattern(MENU, &running("6.1")).unwrap().entry(&without, Stage::Keep);
+        let entry = found(MENU, "6.1", "").unwrap().entry(&without, Stage::Keep);
         assert!(
             entry.contains("initrd /boot/intel-ucode.img\n") && entry.contains("set default='ontick-6.12-rt'"),
             "{entry}"
         );
-        assert_eq!(pattern("set default=0\n", &running("6.1")), None);
+        assert_eq!(found("set default=0\n", "6.1", ""), None);
+        assert_eq!(found("set default=0\n", "", ""), None);
+    }
+
+    #[test]
+    fn an_entry_of_something_else_is_no_pattern() {
+        let kernel = |release: &str, cmdline: &str| found(MENU, release, cmdline).map(|entry| entry.kernel);
+        assert_eq!(kernel("6.14", "root=UUID=ab"), None);
+        // It is not known what runs.
+        assert_eq!(kernel("", "").as_deref(), Some("/boot/vmlinuz-6.1"));
+        // A file without a release in its name; among several of one release the one that was booted.
+        let menu = "menuentry 'memtest' {\n\tlinux16 /boot/memtest86+.bin\n}\nmenuentry 'Arch' {\n\tlinux /boot/vmlinuz-linux root=a\n}\nmenuentry 'Arch, too' {\n\tlinux /boot/vmlinuz-linux root=b\n}\n";
+        let second = found(menu, "6.14-arch1", "BOOT_IMAGE=(hd0,gpt2)/boot/vmlinuz-linux root=b").unwrap();
+        assert_eq!(second.arguments, "root=b");
+        assert_eq!(found(menu, "6.14-arch1", ""), None);
     }
 
     /// The entry that was booted, among several of one kernel.
@@ -305,7 +363,7 @@ mod tests {
     fn grub_itself_accepts_the_entry() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("custom.cfg");
-        std::fs::write(&file, pattern(MENU, &running("6.1")).unwrap().entry(&example(), Stage::Keep)).unwrap();
+        std::fs::write(&file, found(MENU, "6.1", "").unwrap().entry(&example(), Stage::Keep)).unwrap();
         match std::process::Command::new("grub-script-check").arg(&file).output() {
             Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
             Err(_) => ontick_skip::skipped!("grub-script-check is not installed"),
@@ -314,8 +372,12 @@ mod tests {
 
     #[test]
     fn what_others_wrote_stays_around_the_block() {
-        let (above, below) = around("a\n### BEGIN ontick kernel: x\nb\n### END ontick kernel\nc\n", KERNEL);
-        assert_eq!((above.as_str(), below.as_str()), ("a\n", "c\n"));
-        assert_eq!(around("a\n### END ontick kernel\n", KERNEL).0, "a\n### END ontick kernel\n");
+        let Parts { above, block, below } = parts("a\n### BEGIN ontick kernel: x\nb\n### END ontick kernel\nc", KERNEL);
+        assert_eq!((above.as_str(), below.as_str()), ("a\n", "c"));
+        let kept = as_default(&block.unwrap(), "n");
+        assert_eq!(kept, format!("### BEGIN ontick kernel: x\nb\n{}### END ontick kernel\n", default("n")));
+        assert_eq!(as_default(&kept, "n"), kept);
+        let none = parts("a\n### END ontick kernel", KERNEL);
+        assert_eq!((none.above.as_str(), none.block), ("a\n### END ontick kernel\n", None));
     }
 }

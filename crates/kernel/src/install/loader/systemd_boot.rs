@@ -35,15 +35,21 @@ pub(super) fn write(
     kernel: &Installed,
     stage: Stage,
 ) -> Result<Written, LoaderError> {
-    let usual = pattern(root, facts, entries)?;
     let mut written = Written::default();
-    match stage {
-        Stage::Keep => {
-            let settings = settings_of(&usual.0);
-            let conf = read(root, &settings)?;
-            written.edit(&settings, Some(conf.clone()), with_default(&conf, &format!("{}.conf", kernel.name)));
+    let file = format!("{}.conf", kernel.name);
+    if stage == Stage::Keep {
+        let settings = settings_of(entries.first().ok_or(LoaderError::NoEntry)?);
+        let conf = read(root, &settings)?;
+        written.edit(&settings, Some(conf.clone()), with_default(&conf, &file));
+        // What was tried is what is kept: the entry of the kernel that runs now would be another one.
+        let tried = format!("{}/loader/entries/{file}", partition(&settings));
+        if root.text(&tried).is_ok_and(|text| text.contains(MARK)) {
+            return Ok(written);
         }
-        Stage::Try => keep_default(root, &usual, &kernel.name, &mut written)?,
+    }
+    let usual = pattern(root, facts, entries)?;
+    if stage == Stage::Try {
+        keep_default(root, &usual, &kernel.name, &mut written)?;
     }
     let (own, before) = own_entry(root, &usual.0, &kernel.name, MARK)?;
     written.edit(&own, before, entry_text(&usual.1, kernel)?);
