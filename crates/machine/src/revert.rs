@@ -93,7 +93,7 @@ fn undo_all(root: &Root, entries: &[Entry], force: bool) -> Vec<Undone> {
     let mut outcomes: Vec<Undone> = entries.iter().zip(&theirs).map(undo).collect();
     // What was refused may have waited for something later in the list (a limit, a group that held tasks).
     for (entry, outcome) in entries.iter().zip(&theirs).zip(&mut outcomes) {
-        if matches!(outcome, Undone::Refused(_)) {
+        if matches!(outcome, Undone::Refused(_) | Undone::Superseded(_)) {
             *outcome = undo(entry);
         }
     }
@@ -137,7 +137,7 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
             Some(_) => root.remove(path).map(|()| Undone::Restored),
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),
-        Undo::Folder { path } => isolate::tasks::remove_cgroup(root, path).map(|()| Undone::Restored),
+        Undo::Folder { path } => undo_folder(root, path),
         Undo::Tree { path, texts } => tree::remove_tree(root, path, texts, force),
         Undo::Placed { path, size, crc } => tree::remove_placed(root, path, (*size, *crc), force),
         Undo::Variable { path, key, original, wanted } => undo_variable(root, path, key, original.as_deref(), wanted),
@@ -145,6 +145,15 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
+}
+
+fn undo_folder(root: &Root, path: &str) -> io::Result<Undone> {
+    match isolate::tasks::remove_cgroup(root, path) {
+        Err(e) if e.kind() == io::ErrorKind::DirectoryNotEmpty && !path.starts_with("/sys/") => {
+            Ok(Undone::Superseded("others keep files in it".into()))
+        }
+        removed => removed.map(|()| Undone::Restored),
+    }
 }
 
 fn undo_value(

@@ -4,6 +4,7 @@ mod machine;
 
 use machine::{Machine, difference, state};
 use ontick_machine::{Journal, Profile, Reverted, Target, boot, revert};
+use ontick_undo::Undone;
 
 fn back(machine: &Machine, force: bool) -> Reverted {
     let mut journal = Journal::open(&machine.root).unwrap();
@@ -96,4 +97,18 @@ fn a_boot_file_that_was_edited_where_ontick_had_changed_it_is_not_taken_for_the_
         assert!(back(&machine, true).complete());
         assert!(before == state(&machine), "{}", difference(&before, &state(&machine)));
     }
+}
+
+#[test]
+fn a_folder_that_others_use_since_stays_and_nothing_is_left_to_undo() {
+    let machine = Machine::lay("x86-grub");
+    let folder = "/etc/default/grub.d";
+    assert!(!machine.root.exists(folder));
+    write_boot_files(&machine, Profile::DedicatedCore);
+    machine.write(&format!("{folder}/theirs.cfg"), "GRUB_TIMEOUT=1\n");
+    let reverted = back(&machine, false);
+    let step = reverted.steps.iter().find(|step| step.path == folder).unwrap();
+    assert_eq!(step.outcome, Undone::Superseded("others keep files in it".into()));
+    assert!(reverted.complete() && machine.root.exists(&format!("{folder}/theirs.cfg")), "{reverted:?}");
+    assert!(back(&machine, false).steps.is_empty());
 }
