@@ -3,6 +3,9 @@
 #[path = "../../machine/tests/machine/mod.rs"]
 mod machine;
 
+#[path = "install/taken.rs"]
+mod taken;
+
 #[path = "install/kept.rs"]
 mod kept;
 

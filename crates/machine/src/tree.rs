@@ -56,6 +56,9 @@ pub struct Staged {
 /// Begins a folder that is not there yet.
 pub fn stage(root: &Root, journal: &mut Journal, tree: Tree) -> Result<Staged, TreeError> {
     let (path, beside) = (tree.path.to_owned(), beside_path(tree.path));
+    if root.exists(&path) {
+        return Err(TreeError::Exists(path));
+    }
     let undo = Undo::Tree { path: path.clone(), texts: tree.texts };
     make_folders(root, &path, journal)?;
     let seq = journal.intend(tree.knob, undo)?;
@@ -83,17 +86,18 @@ pub fn reveal(root: &Root, journal: &mut Journal, staged: Staged) -> Result<(), 
     Ok(journal.done(seq, None)?)
 }
 
-/// Takes such a folder away, unless somebody changed a file in it that people edit.
+/// Takes such a folder away, unless somebody changed a file in it that people edit. Another folder in its place is never ours
+/// to remove.
 pub fn remove_tree(root: &Root, path: &str, texts: &[(String, Content)], force: bool) -> io::Result<Undone> {
     let beside = beside_path(path);
     root.remove_tree(&beside)?;
     if !root.exists(path) {
         return Ok(Undone::AlreadyAsBefore);
     }
+    if !root.exists(&format!("{path}/{MARKER}")) {
+        return Ok(Undone::Superseded("the folder is not the one that ontick put there".into()));
+    }
     if !force {
-        if !root.exists(&format!("{path}/{MARKER}")) {
-            return Ok(Undone::ChangedByOthers("the folder is not the one that ontick put there".into()));
-        }
         // A text that was being written anew has two.
         let edited = |(name, _): &&(String, Content)| {
             let ours = |now: &[u8]| texts.iter().any(|(n, wrote)| n == name && now == wrote.bytes());

@@ -14,7 +14,9 @@ use serde::Serialize;
 use super::loader::Once;
 use super::package::{Kind, Package};
 use super::rollback::take_back;
-use super::{Initramfs, InstallError, InstallPlan, Installed, LoaderError, OnceError, initramfs};
+use super::{
+    Initramfs, InstallError, InstallPlan, Installed, LoaderError, OnceError, initramfs, lies_beside_others, trees_of,
+};
 
 /// What was put in place.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -93,10 +95,9 @@ struct FilePath {
 
 impl Layout {
     fn stage(root: &Root, plan: &InstallPlan, journal: &mut Journal, marker: &str) -> Result<Self, InstallError> {
-        let beside_others = matches!(plan.place, BootFiles::UEnv { .. });
-        let trees = format!("/boot/dtbs/{}", plan.kernel.release);
+        let beside_others = lies_beside_others(&plan.place);
         let path = match beside_others {
-            true => Some(trees).filter(|_| !plan.kernel.dtbs.is_empty()),
+            true => trees_of(&plan.place, &plan.kernel),
             false => Some(plan.kernel.folder.clone()),
         };
         let texts = plan.texts.iter().map(|(name, text)| (name.clone(), Content::Text(text.clone()))).collect();

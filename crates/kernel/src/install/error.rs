@@ -41,14 +41,14 @@ pub enum InstallError {
     /// One kernel at a time.
     #[error("ontick has installed {0} already: go back first, then install another one")]
     AlreadyInstalled(String),
-    /// Modules of this release are there.
+    /// Files of this release are there.
     #[error(
-        "{modules} is there already, from {}: this release is installed; give the kernel another release",
+        "{path} is there already, from {}: this release is installed; give the kernel another release",
         owner.as_ref().map_or_else(|| "somebody else".to_owned(), |package| format!("the package {package}"))
     )]
     ReleaseTaken {
-        /// Their folder.
-        modules: String,
+        /// Which, or their folder.
+        path: String,
         /// The package that they belong to, where that is known.
         owner: Option<String>,
     },

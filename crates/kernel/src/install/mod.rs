@@ -131,7 +131,7 @@ impl InstallPlan {
         let seen = loader::survey(root, facts, &place, package, &name)?;
         let initramfs = initramfs::decide(root, package, &seen, &mut notes)?;
         let kernel = seen.kernel(package, &name, initramfs != Initramfs::None);
-        refuse_taken(root, &kernel)?;
+        refuse_taken(root, &place, &kernel)?;
         let space = space::check(root, package, &kernel, &seen, &initramfs)?;
         let written = loader::write(root, facts, &place, &kernel, loader::Stage::Try)?;
         let once = loader::once(root, &place, &kernel, options.once)?;
@@ -169,18 +169,30 @@ fn refuse_second(root: &Root, journal: &Journal) -> Result<(), InstallError> {
 }
 
 /// Nothing that is there is written over.
-fn refuse_taken(root: &Root, kernel: &Installed) -> Result<(), InstallError> {
+fn refuse_taken(root: &Root, place: &BootFiles, kernel: &Installed) -> Result<(), InstallError> {
+    let beside_others = lies_beside_others(place);
+    let file = |name: &String| format!("{}/{name}", kernel.folder);
+    let files: Vec<String> = [&kernel.kernel].into_iter().chain(&kernel.initramfs).map(file).collect();
+    let own = (!beside_others).then(|| kernel.folder.clone());
     let modules = Installed::modules_of(&kernel.release);
-    if root.exists(&modules) {
-        return Err(InstallError::ReleaseTaken { owner: fit::owner(root, &modules), modules });
+    // Another name would not help where the release is part of it.
+    let (by_release, by_name): (Vec<String>, Vec<String>) = match beside_others {
+        true => ([modules].into_iter().chain(trees_of(place, kernel)).chain(files).collect(), Vec::new()),
+        false => (vec![modules], files.into_iter().chain(own).collect()),
+    };
+    let taken = |places: Vec<String>| places.into_iter().find(|place| root.exists(place));
+    if let Some(path) = taken(by_release) {
+        return Err(InstallError::ReleaseTaken { owner: fit::owner(root, &path), path });
     }
-    let mut places = vec![format!("{}/{}", kernel.folder, kernel.kernel)];
-    places.extend(kernel.initramfs.as_ref().map(|name| format!("{}/{name}", kernel.folder)));
-    if kernel.folder.ends_with(&kernel.name) {
-        places.push(kernel.folder.clone());
-    }
-    match places.iter().find(|place| root.exists(place)) {
-        Some(place) => Err(InstallError::NameTaken(place.clone())),
-        None => Ok(()),
-    }
+    taken(by_name).map_or(Ok(()), |path| Err(InstallError::NameTaken(path)))
+}
+
+/// Whether this boot loader takes each kernel by its name from a folder that holds all of them.
+fn lies_beside_others(place: &BootFiles) -> bool {
+    matches!(place, BootFiles::UEnv { .. })
+}
+
+/// Where the device trees of a kernel belong that lies beside others.
+fn trees_of(place: &BootFiles, kernel: &Installed) -> Option<String> {
+    (lies_beside_others(place) && !kernel.dtbs.is_empty()).then(|| format!("/boot/dtbs/{}", kernel.release))
 }
