@@ -97,6 +97,14 @@ fn undo_all(root: &Root, entries: &[Entry], force: bool) -> Vec<Undone> {
             *outcome = undo(entry);
         }
     }
+    // A folder that holds something of ours yet goes later.
+    for at in 0..entries.len() {
+        let Undo::Folder { path } = &entries[at].undo else { continue };
+        let below = |(e, o): (&Entry, &Undone)| !o.settled() && e.undo.path().starts_with(&format!("{path}/"));
+        if matches!(outcomes[at], Undone::Superseded(_)) && entries.iter().zip(&outcomes).any(below) {
+            outcomes[at] = Undone::Refused("it holds what is still to be put back".into());
+        }
+    }
     outcomes
 }
 
