@@ -304,17 +304,25 @@ impl Journal {
             self.forget(&[])?;
         }
         // Half a record is damage, and gone by now.
-        let ends = self.root.bytes(self.kind.path()).map_or(End::Line, |bytes| record_log::end_of::<Record>(&bytes));
-        if ends != End::Line {
+        if !self.ends_with_line() {
             self.root.append(self.kind.path(), b"\n", false).map_err(|e| failed(self.kind, "written", e))?;
         }
         let (boot, command) = (self.boot.clone(), self.command.clone());
-        self.append(&Record::Begin { journal: self.kind.format().into(), boot, command })?;
+        self.append_text(&line(&Record::Begin { journal: self.kind.format().into(), boot, command }), false)?;
         self.begun = true;
         Ok(())
     }
 
+    fn ends_with_line(&self) -> bool {
+        let bytes = self.root.bytes(self.kind.path());
+        bytes.map_or(true, |bytes| record_log::end_of::<Record>(&bytes) == End::Line)
+    }
+
     fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        // After a record that was cut off only the begin of a session is read as one of its own.
+        if !self.begun && !self.ends_with_line() {
+            self.begin()?;
+        }
         self.append_text(&line(record), false)
     }
 
