@@ -3,6 +3,9 @@
 #[path = "../../machine/tests/machine/mod.rs"]
 mod machine;
 
+#[path = "install/trial.rs"]
+mod trial;
+
 #[path = "install/taken.rs"]
 mod taken;
 

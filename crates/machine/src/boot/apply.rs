@@ -30,12 +30,6 @@ pub struct Written {
 /// machine boots is worse than none, and what was written goes back at once.
 pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied {
     let mut applied = BootApplied::default();
-    if !plan.trial {
-        if let Err(problem) = end_trial(root, journal) {
-            applied.stopped = Some(problem.to_string());
-            return applied;
-        }
-    }
     let knob = if plan.trial { TRIAL } else { "boot" };
     let before: Vec<Option<Entry>> = plan.edits.iter().map(|e| journal.entry(&e.path).cloned()).collect();
     for edit in &plan.edits {
@@ -46,6 +40,10 @@ pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied
                 break;
             }
         }
+    }
+    // Last: what was not made for good can still be tried.
+    if !plan.trial && applied.stopped.is_none() {
+        applied.stopped = end_trial(root, journal).err().map(|problem| problem.to_string());
     }
     if applied.stopped.is_some() {
         for ((edit, standing), _) in plan.edits.iter().zip(before).zip(&applied.written).rev() {
@@ -102,8 +100,13 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
         }
         return Err(problem);
     }
-    journal.done(seq, None)?;
-    Ok(Written { path: edit.path.clone(), backup })
+    match journal.done(seq, None) {
+        Ok(()) => Ok(Written { path: edit.path.clone(), backup }),
+        Err(problem) => {
+            take_back(root, edit, standing, journal);
+            Err(problem.into())
+        }
+    }
 }
 
 /// The copy can be read by those who may read the file.
@@ -147,16 +150,26 @@ fn take_back(root: &Root, edit: &Edit, standing: Option<Entry>, journal: &mut Jo
     };
 }
 
-/// The files of an earlier trial go when the change is made for good.
+/// The files of an earlier trial go when the change is made for good. One that somebody edited since stays, and in the journal.
 fn end_trial(root: &Root, journal: &mut Journal) -> Result<(), BootWriteError> {
     let trial: Vec<Entry> = journal.entries().filter(|e| e.knob == TRIAL).cloned().collect();
-    for entry in trial {
-        if let Undo::File { path, wanted, .. } = &entry.undo {
-            if root.bytes(path).is_ok_and(|now| now == wanted.bytes()) {
-                root.remove(path).map_err(FileError::of(path, "of the trial cannot be removed"))?;
-            }
-            journal.void(entry.seq)?;
+    let mut ended = false;
+    // The last one written is the one without which the others are nobody's.
+    for entry in trial.iter().rev() {
+        let Undo::File { path, wanted, .. } = &entry.undo else { continue };
+        match root.bytes(path) {
+            Ok(now) if now == wanted.bytes() => match root.remove(path) {
+                Ok(()) => {}
+                // Of no use any more, and still in the journal.
+                Err(_) if ended => continue,
+                Err(e) => return Err(FileError::new(path, "of the trial cannot be removed", &e).into()),
+            },
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            _ => continue,
         }
+        ended = true;
+        // A record that cannot be written stands for a file that is gone, and does no harm.
+        let _ = journal.void(entry.seq);
     }
     Ok(())
 }
