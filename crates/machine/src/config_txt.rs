@@ -55,8 +55,7 @@ const LONGEST: usize = 1 << 20;
 fn included(text: &str, file: &dyn Fn(&str) -> Option<String>, depth: u32) -> String {
     let mut whole = String::new();
     for line in text.lines() {
-        let named = line.trim().strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim);
-        match named.filter(|_| depth < DEPTH).and_then(file) {
+        match file_named(line).filter(|_| depth < DEPTH).and_then(file) {
             Some(inner) => whole += &included(&inner, file, depth + 1),
             None => whole += line,
         }
@@ -66,6 +65,11 @@ fn included(text: &str, file: &dyn Fn(&str) -> Option<String>, depth: u32) -> St
         }
     }
     whole
+}
+
+/// The file that an `include` line names.
+fn file_named(line: &str) -> Option<&str> {
+    line.trim().strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim)
 }
 
 impl Serialize for ConfigTxt {
@@ -103,11 +107,12 @@ pub fn with(text: &str, settings: &[(String, String)], comment: &str) -> String 
     if !new.is_empty() && !new.ends_with('\n') {
         new.push_str(newline);
     }
-    let filter = text.lines().map(str::trim).rfind(|l| l.starts_with('['));
+    // A filter of an included file holds on after it.
+    let filtered = text.lines().any(|line| line.trim().starts_with('[') || file_named(line).is_some());
     // A filter of its own, so that they hold whatever is taken out before them.
     // The comment, which is like no other line, comes first: so a comparison of texts sees what belongs together.
     let mut lines = vec![format!("# {comment}")];
-    lines.extend(filter.map(|_| "[all]".to_owned()));
+    lines.extend(filtered.then(|| "[all]".to_owned()));
     lines.extend(settings.iter().map(|(key, value)| format!("{key}={value}")));
     lines.iter().for_each(|line| new.extend([line.as_str(), newline]));
     new
@@ -144,6 +149,13 @@ mod tests {
         assert_eq!((config.get("after"), config.get("last")), (None, Some("1")));
         assert_eq!(parse("include circle.txt\na=1").get("a"), Some("1"));
         assert_eq!(parse("#include user.txt\nincluded=3").get("force_turbo"), None);
+    }
+
+    #[test]
+    fn what_is_added_holds_after_an_included_filter() {
+        let added = with("include f\n", &[("force_turbo".into(), "1".into())], "why");
+        let config = ConfigTxt::parse_with(&added, "Raspberry Pi 4 Model B", 4, &|_| Some("[pi5]\n".into()));
+        assert_eq!(config.get("force_turbo"), Some("1"), "{added}");
     }
 
     proptest! {

@@ -81,3 +81,16 @@ fn what_was_tried_by_systemd_boot_is_what_is_kept() {
     assert_eq!(machine.read(&own), tried);
     assert_eq!(machine.read("/boot/loader/loader.conf"), format!("timeout 3\ndefault ontick-{RELEASE}.conf\n"));
 }
+
+#[test]
+fn settings_hold_after_a_filter_of_an_included_file() {
+    let machine = lay("pi4");
+    machine.write("/boot/firmware/config.txt", "arm_64bit=1\nauto_initramfs=1\ninclude own.txt\n");
+    machine.write("/boot/firmware/own.txt", "[pi5]\ndtparam=spi=on\n");
+    let before = state(&machine);
+    install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
+    keep(&machine, &machine.root).unwrap();
+    assert!(keep(&machine, &machine.root).unwrap().edits.is_empty(), "twice is once");
+    assert!(back(&machine, false).complete());
+    same(&machine, &before, "back");
+}
