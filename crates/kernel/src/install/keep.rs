@@ -37,9 +37,8 @@ pub fn keeping(root: &Root, facts: &Facts, untried: bool) -> Result<Keeping, Kee
     }
     let place = boot::find(root)?;
     let mut written = loader::write(root, facts, &place, &kernel, loader::Stage::Keep)?;
-    if let BootFiles::RaspberryPi { config, .. } = &place {
-        let folder = config.rsplit_once('/').map_or("", |(folder, _)| folder);
-        carry_over(root, &journal, &kernel, folder, &mut written)?;
+    if let BootFiles::RaspberryPi { cmdline, .. } = &place {
+        carry_over(root, &journal, &kernel, cmdline, &mut written)?;
     }
     for edit in &written.edits {
         refuse_tangled(root, &journal, edit)?;
@@ -69,19 +68,23 @@ fn carry_over(
     root: &Root,
     journal: &Journal,
     kernel: &Installed,
-    folder: &str,
+    shared: &str,
     written: &mut loader::Written,
 ) -> Result<(), KeepError> {
     let Some(name) = &kernel.cmdline else { return Ok(()) };
-    let (shared, own) = (format!("{folder}/{name}"), format!("{}/{name}", kernel.folder));
+    let own = format!("{}/{name}", kernel.folder);
+    // It is kept already.
+    if shared == own {
+        return Ok(());
+    }
     let installed = journal.entry(&kernel.folder).and_then(|entry| match &entry.undo {
         Undo::Tree { texts, .. } => texts.iter().find(|(n, _)| n == name).map(|(_, content)| content.clone()),
         _ => None,
     });
     let text = |path: &str| root.text(path).map_err(FileError::of(path, "cannot be read"));
-    let (Some(Content::Text(installed)), now) = (installed, text(&shared)?) else { return Ok(()) };
+    let (Some(Content::Text(installed)), now) = (installed, text(shared)?) else { return Ok(()) };
     let standing = text(&own)?;
-    if now == installed || now == standing || shared == own {
+    if now == installed || now == standing {
         return Ok(());
     }
     // Their edit of the shared line, made on ours: the same as taking out of it what they did not have.

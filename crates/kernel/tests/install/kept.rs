@@ -1,5 +1,6 @@
 //! What `keep` makes the usual kernel, and what it leaves alone.
 
+use ontick_machine::boot::BootFiles;
 use ontick_machine::journal::Undo;
 use ontick_machine::revert::revert_but;
 
@@ -93,4 +94,34 @@ fn settings_hold_after_a_filter_of_an_included_file() {
     assert!(keep(&machine, &machine.root).unwrap().edits.is_empty(), "twice is once");
     assert!(back(&machine, false).complete());
     same(&machine, &before, "back");
+}
+
+#[test]
+fn a_raspberry_pi_whose_command_line_lies_in_another_folder_keeps_a_kernel() {
+    for (setting, folder) in [("os_prefix=current/", "current"), ("cmdline=sub/cmdline.txt", "sub")] {
+        let machine = lay("pi4");
+        let firmware = machine.place("/boot/firmware");
+        let config = machine.read("/boot/firmware/config.txt");
+        machine.write("/boot/firmware/config.txt", &format!("{config}[all]\n{setting}\n"));
+        let line = format!("/boot/firmware/{folder}/cmdline.txt");
+        std::fs::create_dir(firmware.join(folder)).unwrap();
+        std::fs::rename(firmware.join("cmdline.txt"), machine.place(&line)).unwrap();
+        let before = state(&machine);
+        install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
+        let edited = machine.read(&line).replace("rootwait", "rootwait quiet");
+        machine.write(&line, &edited);
+        let kept = keep(&machine, &machine.root).unwrap_or_else(|e| panic!("{setting}: {e}"));
+        assert!(kept.notes.iter().any(|note| note.contains("edited since")), "{setting}: {kept:?}");
+        // The firmware takes the new kernel's own line, with what was edited.
+        let own = format!("/boot/firmware/ontick-{RELEASE}/cmdline.txt");
+        match ontick_machine::boot::find(&machine.root).unwrap() {
+            BootFiles::RaspberryPi { cmdline, .. } => assert_eq!(cmdline, own, "{setting}"),
+            other => panic!("{setting}: {other:?}"),
+        }
+        assert_eq!(machine.read(&own), edited, "{setting}");
+        assert!(keep(&machine, &machine.root).unwrap().edits.is_empty(), "{setting}: twice is once");
+        assert!(back(&machine, false).complete(), "{setting}");
+        machine.write(&line, &edited.replace(" quiet", ""));
+        same(&machine, &before, setting);
+    }
 }

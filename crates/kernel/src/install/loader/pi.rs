@@ -75,6 +75,11 @@ pub(super) fn write(
     if kernel.wide || !known || settings.get("kernel").is_some() {
         added.push(("kernel", kernel.kernel.clone()));
     }
+    // The line lies in the kernel's own folder itself.
+    let named = settings.get("cmdline").filter(|name| !name.is_empty());
+    if let Some(own) = kernel.cmdline.as_ref().filter(|own| named.is_some_and(|name| name != own.as_str())) {
+        added.push(("cmdline", own.clone()));
+    }
     if upstream(&kernel.dtbs) {
         added.push(("upstream_kernel", "1".into()));
     }
