@@ -1,6 +1,6 @@
 //! What `keep` makes the usual kernel, and what it leaves alone.
 
-use ontick_machine::boot::BootFiles;
+use ontick_machine::boot::{BootFiles, efi};
 use ontick_machine::journal::Undo;
 use ontick_machine::revert::revert_but;
 
@@ -123,5 +123,25 @@ fn a_raspberry_pi_whose_command_line_lies_in_another_folder_keeps_a_kernel() {
         assert!(back(&machine, false).complete(), "{setting}");
         machine.write(&line, &edited.replace(" quiet", ""));
         same(&machine, &before, setting);
+    }
+}
+
+#[test]
+fn a_default_that_the_firmware_keeps_is_not_overruled_in_vain() {
+    let machine = lay("x86-systemd-boot");
+    install(&machine, &machine.root, &kernel(Arch::Amd64), &options("x86-systemd-boot")).unwrap();
+    let variable = machine.place(&efi::path("LoaderEntryDefault"));
+    let default = |text: &str| {
+        std::fs::create_dir_all(variable.parent().unwrap()).unwrap();
+        std::fs::write(&variable, efi::file_of(text)).unwrap();
+    };
+    default("arch.conf");
+    let before = state(&machine);
+    let refused = keep(&machine, &machine.root);
+    assert!(refused.as_ref().is_err_and(|e| e.to_string().contains("names arch.conf")), "{refused:?}");
+    same(&machine, &before, "refused");
+    for free in [format!("ontick-{RELEASE}.conf"), String::new()] {
+        default(&free);
+        keep(&machine, &machine.root).unwrap_or_else(|e| panic!("\"{free}\": {e}"));
     }
 }

@@ -58,6 +58,16 @@ pub enum LoaderError {
         /// The entry that is booted now.
         entry: String,
     },
+    /// `loader.conf` would say in vain what is booted.
+    #[error(
+        "the firmware's variable LoaderEntryDefault names {default}, which counts before loader.conf: sudo bootctl set-default {entry}.conf, or sudo bootctl set-default '' first"
+    )]
+    DefaultInFirmware {
+        /// What the variable names.
+        default: String,
+        /// The entry that is to be kept.
+        entry: String,
+    },
     /// `uEnv.txt` without a release.
     #[error("{0} names no kernel (uname_r=): add the new one by hand")]
     NoRelease(String),

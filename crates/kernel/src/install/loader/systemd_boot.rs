@@ -39,6 +39,7 @@ pub(super) fn write(
     let file = format!("{}.conf", kernel.name);
     if stage == Stage::Keep {
         let settings = settings_of(entries.first().ok_or(LoaderError::NoEntry)?);
+        refuse_other_default(root, &kernel.name)?;
         let conf = read(root, &settings)?;
         written.edit(&settings, Some(conf.clone()), with_default(&conf, &file));
         // What was tried is what is kept: the entry of the kernel that runs now would be another one.
@@ -54,6 +55,15 @@ pub(super) fn write(
     let (own, before) = own_entry(root, &usual.0, &kernel.name, MARK)?;
     written.edit(&own, before, entry_text(&usual.1, kernel)?);
     Ok(written)
+}
+
+/// Whatever `loader.conf` says, the default that the firmware keeps counts first.
+fn refuse_other_default(root: &Root, name: &str) -> Result<(), LoaderError> {
+    let file = format!("{name}.conf");
+    match efi::text(root, DEFAULT).filter(|default| !default.is_empty() && !is_default(&file, default)) {
+        Some(default) => Err(LoaderError::DefaultInFirmware { default, entry: name.into() }),
+        None => Ok(()),
+    }
 }
 
 /// An entry that boots as the usual one, whose command line this is, with these arguments besides its own.
@@ -74,7 +84,9 @@ pub(in crate::install) fn again(
     Ok(written)
 }
 
-/// The variable of the firmware that names the next boot's entry, and only that.
+/// The variable of the firmware that names the entry of every boot, before `loader.conf` does.
+const DEFAULT: &str = "LoaderEntryDefault";
+/// The one that names the next boot's entry, and only that.
 const NEXT: &str = "LoaderEntryOneShot";
 /// The feature of that variable, a bit of `LoaderFeatures`.
 const TAKES_NEXT: u64 = 1 << 3;
@@ -105,7 +117,7 @@ fn keep_default(
 ) -> Result<(), LoaderError> {
     let settings = settings_of(entry);
     let conf = read(root, &settings)?;
-    let chosen = efi::text(root, "LoaderEntryDefault").map(|default| (default, efi::path("LoaderEntryDefault")));
+    let chosen = efi::text(root, DEFAULT).map(|default| (default, efi::path(DEFAULT)));
     let named = || values(&conf, "default").last().map(|default| (default.to_owned(), settings.clone()));
     let Some((default, settings)) = chosen.or_else(named) else {
         // Without a default the newest entry is booted, which would be the new one.
