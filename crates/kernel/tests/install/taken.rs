@@ -44,3 +44,20 @@ fn a_folder_of_others_in_the_place_of_ours_stays_also_by_force() {
         assert!(back(&machine, force).reverted.steps.is_empty());
     }
 }
+
+#[test]
+fn the_folder_is_the_one_that_the_loader_names() {
+    let machine = lay("arm-extlinux");
+    let file = "/boot/extlinux/extlinux.conf";
+    let text = machine.read(file);
+    let named = text.split_whitespace().find(|word| word.contains("vmlinuz-")).unwrap();
+    machine.write("/boot/vmlinuz", "another kernel\n");
+    machine.write("/boot/debian/vmlinuz", "a kernel\n");
+    let folder = |kernel: &str| {
+        machine.write(file, &text.replace(named, kernel));
+        plan(&machine, Arch::Arm, None).unwrap().kernel.folder
+    };
+    assert_eq!(folder("/debian/vmlinuz"), format!("/boot/debian/ontick-{RELEASE}"));
+    assert_eq!(folder("/vmlinuz"), format!("/boot/ontick-{RELEASE}"));
+    assert_eq!(folder("../vmlinuz"), format!("/boot/ontick-{RELEASE}"));
+}

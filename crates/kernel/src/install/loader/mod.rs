@@ -215,11 +215,13 @@ fn name_of(path: &str) -> &str {
 /// Where the machine keeps a file that its boot loader calls by a path of its own: loaders see the partition, the
 /// machine the folder that it is mounted at.
 fn at_boot(root: &Root, path: &str) -> Option<String> {
-    let folders = ["/boot", "/boot/firmware", "/boot/efi", "/efi", ""];
-    let candidates = folders
-        .iter()
-        .flat_map(|f| [format!("{f}/{}", name_of(path)), format!("{f}/{}", path.trim_start_matches('/'))]);
-    candidates.into_iter().find(|candidate| root.exists(candidate))
+    const FOLDERS: [&str; 5] = ["/boot", "/boot/firmware", "/boot/efi", "/efi", ""];
+    let at = |path: &str| FOLDERS.iter().map(move |folder| format!("{folder}/{path}")).collect::<Vec<_>>();
+    let whole = path.trim_start_matches('/');
+    // What leads out of the folder of the loader's file leads nowhere from these.
+    let whole = if whole.split('/').any(|part| part == "..") { Vec::new() } else { at(whole) };
+    // A name alone could be another file's in the same place.
+    whole.into_iter().chain(at(name_of(path))).find(|candidate| root.exists(candidate))
 }
 
 /// The file that a loader's path leads to, beside which the new folder goes; an error names the loader's file.
