@@ -61,3 +61,13 @@ fn the_folder_is_the_one_that_the_loader_names() {
     assert_eq!(folder("/vmlinuz"), format!("/boot/ontick-{RELEASE}"));
     assert_eq!(folder("../vmlinuz"), format!("/boot/ontick-{RELEASE}"));
 }
+
+#[test]
+fn a_boot_file_that_is_a_link_to_nothing_is_refused() {
+    let machine = lay("x86-grub");
+    std::os::unix::fs::symlink("/srv/custom.cfg", machine.place("/boot/grub/custom.cfg")).unwrap();
+    let refused = install(&machine, &machine.root, &kernel(Arch::Amd64), &options("x86-grub"));
+    assert!(refused.as_ref().is_err_and(|e| e.to_string().contains("link to /srv/custom.cfg")), "{refused:?}");
+    assert!(machine.root.link_target("/boot/grub/custom.cfg").is_some());
+    assert!(machine.root.matching("/boot/ontick-*").is_empty());
+}

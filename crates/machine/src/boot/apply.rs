@@ -57,6 +57,9 @@ pub fn apply(root: &Root, plan: &BootPlan, journal: &mut Journal) -> BootApplied
 const TRIAL: &str = "boot-trial";
 
 fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<Written, BootWriteError> {
+    if let Some(target) = root.link_target(&edit.path).filter(|_| !root.exists(&edit.path)) {
+        return Err(BootWriteError::DanglingLink { path: edit.path.clone(), target });
+    }
     let now = match root.bytes(&edit.path) {
         Ok(bytes) => Some(Content::from(bytes)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,

@@ -92,6 +92,14 @@ pub enum BootWriteError {
     /// A file or folder.
     #[error(transparent)]
     File(#[from] FileError),
+    /// What is written there would not be a file where the link says.
+    #[error("{path} is a link to {target}, which is not there: make that file or remove the link first")]
+    DanglingLink {
+        /// The link.
+        path: String,
+        /// Where it points.
+        target: String,
+    },
     /// It is not the file that the plan was made of.
     #[error("{0} changed since the plan was made: make the plan again")]
     Changed(String),
