@@ -85,6 +85,16 @@ fn a_plan_holds_and_makes_switches_and_pictures() {
 }
 
 #[test]
+fn nodes_with_one_name_where_they_are_set_up_are_refused_before_a_file_is_written() {
+    let (folder, text) = network();
+    let text = text.replace("\"camera\"", "\"production-line-1\"").replace("\"controller\"", "\"production-line-2\"");
+    let refused = plan(&folder, &text, &["--out", "plan.json", "--nodes", "nodes"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("are both called production-line where they are set up"), "{}", stderr(&refused));
+    assert!(!folder.path().join("nodes").exists() && !folder.path().join("plan.json").exists());
+}
+
+#[test]
 fn streams_that_were_planned_stay_where_they_are() {
     let (folder, text) = network();
     assert_eq!(plan(&folder, &text, &["--out", "plan.json"]).status.code(), Some(0));

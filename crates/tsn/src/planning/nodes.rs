@@ -67,6 +67,18 @@ pub enum NodesError {
     /// A switch cannot forward a stream as it is planned.
     #[error(transparent)]
     Forwarding(#[from] ForwardingError),
+    /// One would be set up as the other.
+    #[error(
+        "nodes {} and {} are both called {name} where they are set up ({LONGEST_NAME} characters); give one a shorter name",
+        nodes[0],
+        nodes[1]
+    )]
+    OneName {
+        /// What both are called.
+        name: String,
+        /// As the network names them.
+        nodes: [String; 2],
+    },
 }
 
 /// The switches, by node. The second value names ports whose interfaces the network does not name.
@@ -79,9 +91,19 @@ pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(V
     network.links.iter().enumerate().for_each(|(id, link)| links_out[link.from].push(id));
     let mut unnamed = Vec::new();
     let mut switches = Vec::new();
+    let mut called: HashMap<String, NodeId> = HashMap::new();
     for ((node, forwarding), out) in forwarding.into_iter().enumerate().zip(links_out) {
         // One without windows matters still where it would close a loop.
-        if out.iter().all(|link| windows[*link].is_empty()) && forwarding.flood.is_none() {
+        let is_idle = out.iter().all(|link| windows[*link].is_empty()) && forwarding.flood.is_none();
+        // A switch that has nothing to do would be taken for the other.
+        if !is_idle || network.nodes[node].kind == Kind::Switch {
+            let name = name(network, node);
+            if let Some(other) = called.insert(name.clone(), node) {
+                let nodes = [other, node].map(|node| network.nodes[node].name.clone());
+                return Err(NodesError::OneName { name, nodes });
+            }
+        }
+        if is_idle {
             continue;
         }
         let mut queues: Vec<u8> = out.iter().flat_map(|link| &windows[*link]).map(|window| window.queue).collect();
@@ -290,6 +312,24 @@ mod tests {
             let read = config::read(&text).map(|parsed| parsed.switch).map_err(|errors| errors.to_string());
             assert!(read.as_ref() == Ok(switch), "{text}\n{:?}", read.err());
         }
+    }
+
+    #[test]
+    fn nodes_that_would_be_called_alike_are_refused() {
+        let (mut network, schedule) = planned(30);
+        network.nodes[1].name = "production-line-1".into();
+        network.nodes[3].name = "production-line-2".into();
+        assert_eq!(
+            switches(&network, &schedule, FORM).unwrap_err().to_string(),
+            "nodes production-line-1 and production-line-2 are both called production-line where they are set up \
+             (15 characters); give one a shorter name"
+        );
+        // A switch that nothing leaves, too; a station is set up only where it sends.
+        let nothing = Schedule { routes: vec![Vec::new(); 30], ..Schedule::default() };
+        assert!(matches!(switches(&network, &nothing, FORM), Err(NodesError::OneName { .. })));
+        network.nodes[3].name = "s3".into();
+        network.nodes[5].name = "production-line-2".into();
+        assert!(switches(&network, &nothing, FORM).is_ok() && switches(&network, &schedule, FORM).is_err());
     }
 
     #[test]
