@@ -66,11 +66,16 @@ impl Graph {
 
     /// Which nodes can be reached.
     pub fn reach(&self, from: NodeId) -> Vec<bool> {
+        self.reach_by(from, |_| true)
+    }
+
+    /// Which nodes can be reached by such links alone.
+    pub fn reach_by(&self, from: NodeId, may: impl Fn(LinkId) -> bool) -> Vec<bool> {
         let mut reached = vec![false; self.forwards.len()];
         reached[from] = true;
         let mut waiting = vec![from];
         while let Some(node) = waiting.pop() {
-            for &(_, next) in &self.out[node] {
+            for &(_, next) in self.out[node].iter().filter(|(link, _)| may(*link)) {
                 if !std::mem::replace(&mut reached[next], true) && self.forwards[next] {
                     waiting.push(next);
                 }

@@ -103,6 +103,7 @@ pub(super) fn network(text: &str, report: &mut Report) -> Result<Network, Report
     // Without a link of the file, what cannot be reached follows from what is wrong with that link.
     if !dropped {
         check_reach(&network, &spans, report);
+        check_queues(&network, &spans, report);
     }
     Ok(network)
 }
@@ -358,6 +359,25 @@ fn check_reach(network: &Network, spans: &[Range<usize>], report: &mut Report) {
     }
 }
 
+/// That every queue that is asked for is on all links of some way. That there is a way at all is looked at elsewhere.
+fn check_queues(network: &Network, spans: &[Range<usize>], report: &mut Report) {
+    let graph = Graph::new(network);
+    for (stream, span) in network.streams.iter().zip(spans) {
+        let Some(queue) = stream.queue.filter(|queue| network.links.iter().any(|link| link.queues <= *queue)) else {
+            continue;
+        };
+        let [any, fit] = [0, queue].map(|queue| graph.reach_by(stream.talker, |id| network.links[id].queues > queue));
+        if let Some(to) = stream.listeners.iter().find(|to| any[**to] && !fit[**to]) {
+            let names = (&network.nodes[stream.talker].name, &network.nodes[*to].name);
+            let what = format!(
+                "every way from \"{}\" to \"{}\" has a port without queue {queue}; name a lower one, or leave `queue` out",
+                names.0, names.1
+            );
+            report.error(span.clone(), what);
+        }
+    }
+}
+
 /// Streams with listeners that no path leads to, in the streams' order.
 pub(super) fn unreached(network: &Network) -> Vec<(StreamId, NodeId)> {
     let graph = Graph::new(network);
@@ -406,6 +426,21 @@ mod tests {
         assert!(errors.starts_with("f:3:") && errors.lines().count() == 1, "{errors}");
         let missing = said(&format!("{NODES}link = [{{ between = [\"a\", \"s1\"] }}]\n{STREAM}"));
         assert!(missing.contains("no links lead from \"a\" to \"b\""), "{missing}");
+    }
+
+    #[test]
+    fn a_queue_is_one_that_all_ports_of_some_way_have() {
+        let with = |queue: u8, ends: &str| {
+            let links = LINKS.replacen("\"b\"] }", &format!("\"b\"], queues = 4 }}{ends}"), 1);
+            said(&format!("{NODES}{links}{}", STREAM.replace("size = 64", &format!("size = 64, queue = {queue}"))))
+        };
+        assert_eq!(with(3, ""), "");
+        assert_eq!(
+            with(4, ""),
+            "f:4:11: every way from \"a\" to \"b\" has a port without queue 4; name a lower one, or leave `queue` out"
+        );
+        // By a second cable.
+        assert_eq!(with(7, ", { between = [\"b\", \"s1\"] }"), "");
     }
 
     #[test]

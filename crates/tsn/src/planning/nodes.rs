@@ -1,13 +1,13 @@
 //! From a schedule to switches that can be set up: one [`Switch`] for each node that sends scheduled messages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use super::forwarding::{ForwardingError, forwarding};
 use crate::config;
 use crate::egress::DataPlane;
 use crate::model::{Base, Class, Entry, Forwarding, Gates, Guard, Offload, Plane, Port, Role, Rule, Switch};
-use crate::network::{Kind, LinkId, Network, NodeId};
+use crate::network::{Graph, Kind, LinkId, Network, NodeId};
 use crate::validate::{Schedule, Window};
 use crate::wire;
 
@@ -67,6 +67,18 @@ pub enum NodesError {
     /// A switch cannot forward a stream as it is planned.
     #[error(transparent)]
     Forwarding(#[from] ForwardingError),
+    /// Best effort has the only queue.
+    #[error("link {link}: the port has one queue, which is everybody else's; no gate can keep it free")]
+    NoQueue {
+        /// The link's name.
+        link: String,
+    },
+    /// A window is of best effort's queue.
+    #[error("link {link}: a window is of queue 0, which is everybody else's; no gate can keep it free")]
+    BestEffort {
+        /// The link's name.
+        link: String,
+    },
     /// One would be set up as the other.
     #[error(
         "nodes {} and {} are both called {name} where they are set up ({LONGEST_NAME} characters); give one a shorter name",
@@ -84,6 +96,7 @@ pub enum NodesError {
 /// The switches, by node. The second value names ports whose interfaces the network does not name.
 pub fn switches(network: &Network, schedule: &Schedule, form: Form) -> Result<(Vec<Switch>, Vec<String>), NodesError> {
     let forwarding = forwarding(network, schedule, form.plane)?;
+    only_others_are_best_effort(network, schedule)?;
     let mut windows: Vec<Vec<Window>> = vec![Vec::new(); network.links.len()];
     schedule.windows.iter().for_each(|window| windows[window.link].push(*window));
     let scheduled = Scheduled::new(network, schedule);
@@ -147,6 +160,33 @@ fn plane(wanted: Option<DataPlane>) -> Plane {
 fn switch(network: &Network, node: NodeId, classes: Vec<Class>, ports: Vec<Port>, forwarding: Forwarding) -> Switch {
     let role = if network.nodes[node].kind == Kind::Switch { Role::Bridge } else { Role::Station };
     Switch { forwarding, ..config::defaults().switch(name(network, node), role, classes, ports) }
+}
+
+/// Refuses windows of best effort's queue, by the port that has no other if there is one: streams have one queue all along.
+fn only_others_are_best_effort(network: &Network, schedule: &Schedule) -> Result<(), NodesError> {
+    let windows = schedule.windows.iter().filter(|window| window.queue == BEST_EFFORT);
+    let Some(window) = windows.min_by_key(|window| network.links[window.link].queues) else { return Ok(()) };
+    let link = network.link_name(window.link);
+    match network.links[window.link].queues {
+        1 => Err(NodesError::NoQueue { link }),
+        _ => Err(NodesError::BestEffort { link }),
+    }
+}
+
+/// Whether a stream must pass a port with one queue, which no gate can keep free: known before anything is planned.
+pub fn every_way_has_queues(network: &Network) -> Result<(), NodesError> {
+    // Most networks have no such port.
+    if network.links.iter().all(|link| link.queues > 1) {
+        return Ok(());
+    }
+    let graph = Graph::new(network);
+    let ends = network.streams.iter().flat_map(|of| of.listeners.iter().map(|listener| (of.talker, *listener)));
+    let ends: BTreeSet<(NodeId, NodeId)> = ends.collect();
+    let mut passed = ends.into_iter().flat_map(|(from, to)| graph.unavoidable(from, to));
+    match passed.find(|link| network.links[*link].queues == 1) {
+        Some(link) => Err(NodesError::NoQueue { link: network.link_name(link) }),
+        None => Ok(()),
+    }
 }
 
 /// What a node's switch is called.
@@ -330,6 +370,32 @@ mod tests {
         network.nodes[3].name = "s3".into();
         network.nodes[5].name = "production-line-2".into();
         assert!(switches(&network, &nothing, FORM).is_ok() && switches(&network, &schedule, FORM).is_err());
+    }
+
+    #[test]
+    fn a_port_with_one_queue_keeps_nothing_free() {
+        let (mut network, schedule) = planned(1);
+        let way = schedule.routes[0].clone();
+        network.links.iter_mut().enumerate().filter(|(id, _)| !way.contains(id)).for_each(|(_, link)| link.queues = 1);
+        assert_eq!(every_way_has_queues(&network), Ok(()));
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
+        assert!(switches(&network, &schedule, FORM).is_ok());
+        network.links[way[0]].queues = 1;
+        let said = every_way_has_queues(&network).unwrap_err();
+        assert_eq!(
+            said.to_string(),
+            "link h0>s0: the port has one queue, which is everybody else's; no gate can keep it free"
+        );
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!()
+        };
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
+        assert_eq!(switches(&network, &schedule, FORM), Err(said));
+        network.links[way[0]].queues = 8;
+        assert!(matches!(switches(&network, &schedule, FORM), Err(NodesError::BestEffort { .. })));
     }
 
     #[test]

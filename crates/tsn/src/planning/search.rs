@@ -87,8 +87,6 @@ pub struct Planner<'a> {
     routes: Routes<'a>,
     taken: Occupancy,
     table: Timetable,
-    /// Queues of the link that has fewest.
-    fewest_queues: u8,
     /// Ways that leave all links some room, which are tried before others.
     balanced: Vec<Option<Route>>,
     /// Streams that may not be moved.
@@ -122,7 +120,6 @@ impl<'a> Planner<'a> {
             routes,
             taken: Occupancy::new(network.links.len()),
             table: Timetable { placed: vec![None; network.streams.len()] },
-            fewest_queues: network.links.iter().map(|link| link.queues).min().unwrap_or(1),
             balanced: vec![None; network.streams.len()],
             fixed: vec![false; network.streams.len()],
             weight: vec![1; network.streams.len()],
@@ -254,15 +251,16 @@ impl<'a> Planner<'a> {
         Search { network: self.network, stream, queue, from_ns, slot_ns: self.options.slot_ns.max(1) }
     }
 
-    /// Queues that the stream may use, the most urgent first: the lowest is everybody else's.
-    fn queues(&self, stream: StreamId) -> impl Iterator<Item = u8> + use<> {
+    /// Queues that the stream may use on all links of its way, the most urgent first: the lowest is everybody else's.
+    fn queues(&self, stream: StreamId, route: &Route) -> impl Iterator<Item = u8> + use<> {
         let chosen = self.network.streams[stream].queue;
-        let all = 1.min(self.fewest_queues - 1)..self.fewest_queues;
+        let fewest = route.hops.iter().map(|hop| self.network.links[hop.link].queues).min().unwrap_or(1);
+        let all = 1.min(fewest - 1)..fewest;
         all.rev().filter(move |queue| chosen.is_none_or(|chosen| chosen == *queue))
     }
 
     fn run_through(&mut self, stream: StreamId, route: &Route) -> Option<Placed> {
-        let queue = self.queues(stream).next()?;
+        let queue = self.queues(stream, route).next()?;
         let latest = self.network.streams[stream].deadline_ns.checked_sub(route.delay_ns)?;
         match self.options.prefer {
             Prefer::Early => self.search(stream, queue, 0).without_waiting(route, &mut self.taken),
@@ -284,7 +282,7 @@ impl<'a> Planner<'a> {
     fn wait_somewhere(&mut self, stream: StreamId) -> Option<Placed> {
         for n in 0..self.routes.most() {
             let route = self.route(stream, n)?;
-            for queue in self.queues(stream).take(WAITING_QUEUES) {
+            for queue in self.queues(stream, &route).take(WAITING_QUEUES) {
                 let placed = self.search(stream, queue, 0).waiting(&route, &mut self.taken);
                 if placed.is_some() {
                     return placed;
@@ -329,7 +327,7 @@ impl<'a> Planner<'a> {
             let Some(route) = self.route(stream, n) else { break };
             let of = &self.network.streams[stream];
             let Some(latest_ns) = of.deadline_ns.checked_sub(route.delay_ns) else { continue };
-            let Some(queue) = self.queues(stream).next() else { break };
+            let Some(queue) = self.queues(stream, &route).next() else { continue };
             let eviction = Eviction {
                 stream,
                 route: &route,
@@ -343,7 +341,7 @@ impl<'a> Planner<'a> {
             let waiting = if self.options.wait { eviction.waiting(&self.taken, &mut self.random) } else { None };
             let running = running.into_iter().map(|start| self.search(stream, queue, start).at(&route, start));
             let mut places: Vec<Placed> = running.collect();
-            for queue in waiting.iter().flat_map(|_| self.queues(stream).take(WAITING_QUEUES)) {
+            for queue in waiting.iter().flat_map(|_| self.queues(stream, &route).take(WAITING_QUEUES)) {
                 places.extend(waiting.iter().map(|begins| self.search(stream, queue, 0).at_each(&route, begins)));
             }
             choices.extend(places.into_iter().filter_map(|placed| self.choice(placed)));

@@ -7,7 +7,7 @@ use clap::Args;
 use ontick_network::endpoint::Planned;
 use ontick_tsn::egress::EgressTiming;
 use ontick_tsn::network::Network;
-use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, close_short_gaps, gate_control_list, plan};
+use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, close_short_gaps, gate_control_list, nodes, plan};
 use ontick_tsn::target::Target;
 use ontick_tsn::validate::{Schedule, beyond_target};
 
@@ -96,6 +96,7 @@ impl PlannedFlags {
         if let Some(too_long) = gate_control_list::too_long_in_any_plan(network) {
             return Err(Failure::new(too_long));
         }
+        nodes::every_way_has_queues(network).map_err(Failure::new)?;
         let (begun, time) = (Instant::now(), Duration::from_nanos(self.time));
         let planned =
             plan(network, &PlanOptions::default(), &Timetable::default(), &|| go_on() && begun.elapsed() < time);

@@ -169,21 +169,29 @@ fn ways_are_tried_in_the_order_in_which_they_are_meant() {
 
 #[test]
 fn the_lowest_queue_is_everybody_elses_where_there_are_others() {
-    let (mut network, options) = (samples::ring(3, 2), PlanOptions::default());
+    let (mut network, options) = (samples::ring(3, 2), PlanOptions { routes: 1, ..PlanOptions::default() });
     let queues = |network: &Network, stream| {
-        Planner::new(network, &options, &Timetable::default(), 0).queues(stream).collect::<Vec<_>>()
+        let mut planner = Planner::new(network, &options, &Timetable::default(), 0);
+        let route = planner.route(stream, 0).unwrap();
+        planner.queues(stream, &route).collect::<Vec<_>>()
     };
+    let on = |network: &Network, stream: StreamId| Routes::new(network, 1, 1).links(stream).unwrap();
     assert_eq!(queues(&network, 0), [7, 6, 5, 4, 3, 2, 1]);
-    network.streams[1].queue = Some(3);
+    network.streams[1] = Stream { queue: Some(3), ..network.streams[0].clone() };
     assert_eq!((queues(&network, 1), queues(&network, 0).len()), (vec![3], 7));
+    let way = on(&network, 0);
+    // Ports that it does not pass have no say.
+    let elsewhere = (0..network.links.len()).find(|link| !way.contains(link)).unwrap();
+    network.links[elsewhere].queues = 1;
+    assert_eq!(queues(&network, 0).len(), 7);
     // The port with the fewest decides.
     for (fewest, expected) in [(4, vec![3, 2, 1]), (3, vec![2, 1]), (2, vec![1]), (1, vec![0])] {
-        network.links[5].queues = fewest;
+        network.links[way[1]].queues = fewest;
         assert_eq!(queues(&network, 0), expected);
     }
     network.streams[1].queue = Some(0);
     assert_eq!(queues(&network, 1), [0]);
-    network.links[5].queues = 2;
+    network.links[way[1]].queues = 2;
     assert_eq!(queues(&network, 1), [0; 0]);
 }
 

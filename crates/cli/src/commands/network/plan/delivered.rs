@@ -58,6 +58,9 @@ impl Delivery {
         if let Some(picture) = &self.picture {
             pictures::kind(picture)?;
         }
+        if self.nodes.is_some() {
+            nodes::every_way_has_queues(network).map_err(Failure::new)?;
+        }
         Ok(())
     }
 
