@@ -38,6 +38,8 @@ pub enum Fault {
     Period(LinkId, StreamId),
     /// The link has fewer queues.
     Queue(LinkId, u8),
+    /// A scheduled stream passes a link whose gates are never shut for others.
+    Unguarded(LinkId, StreamId),
     /// More frames are under way at once than can be followed; the last came to this queue.
     UnderWay(LinkId, u8, usize),
     /// Two messages were in one queue at once: which leaves when the gate opens is not certain.
@@ -71,6 +73,7 @@ impl Fault {
             Fault::TooShort(..) => "window too short",
             Fault::Cycles(..) | Fault::Period(..) => "cycle",
             Fault::Queue(..) => "queue",
+            Fault::Unguarded(..) => "no gates",
             Fault::UnderWay(..) => "frames under way",
             Fault::Crossing(..) => "queue crossing",
             Fault::Entries(..) => "entries",
@@ -146,6 +149,9 @@ impl Fault {
             ),
             Fault::Queue(l, q) => {
                 format!("link {}: there is no queue {q}, only 0 to {}", link(l), network.links[*l].queues - 1)
+            }
+            Fault::Unguarded(l, s) => {
+                format!("link {}: no gate is ever shut, and stream {} waits behind any frame", link(l), stream(s))
             }
             Fault::UnderWay(l, q, most) => format!(
                 "link {}: a frame comes to queue {q} while {most} frames wait or are on their way, and no more are \

@@ -16,6 +16,11 @@ pub(super) fn check(input: &ValidationInput, verdict: &mut Verdict) {
         links.entry(window.link).or_default().push(*window);
     }
     let on = OnLinks::new(input);
+    let mut without: Vec<_> = on.streams.iter().filter(|(link, _)| !links.contains_key(link)).collect();
+    without.sort_unstable();
+    for (link, streams) in without {
+        streams.iter().take(1).for_each(|stream| verdict.add(Fault::Unguarded(*link, *stream)));
+    }
     let mut links: Vec<(LinkId, Vec<Window>)> = links.into_iter().collect();
     links.sort_unstable_by_key(|(link, _)| *link);
     for (link, windows) in &mut links {

@@ -31,7 +31,7 @@ pub struct Send {
 /// Gates, sendings and routes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// In any order. A link without any has its gates open always.
+    /// In any order. A link without any has its gates open always, and is for what is not scheduled.
     pub windows: Vec<Window>,
     /// One for each stream; several if its messages take turns.
     pub sends: Vec<Send>,
