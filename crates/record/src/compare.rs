@@ -5,6 +5,7 @@ mod rank_sum;
 mod relative;
 mod same_job;
 mod side;
+mod verdict;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ptr::from_ref;
@@ -12,9 +13,10 @@ use std::ptr::from_ref;
 use serde::Serialize;
 
 pub use crate::quantile_bounds::Bounds;
-pub use relative::{Decision, RelativeRequirement, RelativeRequirementError, Verdict, Wanted};
+pub use relative::{Decision, RelativeRequirement, RelativeRequirementError};
 pub use same_job::{Difference, difference};
 pub use side::{Missed, Side};
+pub use verdict::{Verdict, Wanted};
 
 use crate::run::{Run, Series};
 

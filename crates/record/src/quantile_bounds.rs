@@ -86,7 +86,6 @@ fn lowest_at(histogram: &Histogram, rank: u64) -> Option<u64> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::uncertainty::upper_bound;
     use proptest::prelude::*;
 
     /// Samples of 1, 2, 3 … ns.
@@ -133,7 +132,6 @@ pub(crate) mod tests {
         h.add(10_000, 8, 25_000);
         assert_eq!(bounds(&h, 0.9, 100_000), Bounds { low_ns: 10_000, high_ns: Some(16_383) });
         assert_eq!(bounds(&h, 0.25, 100_000), Bounds { low_ns: 8_192, high_ns: Some(10_007) });
-        assert_eq!(upper_bound(&h, 0.9), Some(16_383));
     }
 
     proptest! {
@@ -148,7 +146,6 @@ pub(crate) mod tests {
             let bounds = bounds(&h, q, h.count());
             prop_assert!(bounds.high_ns.is_none_or(|high_ns| high_ns >= of_samples), "{bounds:?}, {of_samples}");
             prop_assert!(bounds.low_ns <= of_samples, "{bounds:?}, {of_samples}");
-            prop_assert!(upper_bound(&h, q).is_none_or(|high_ns| high_ns >= of_samples));
             let within = h.bucket_of_quantile(q);
             prop_assert!(within.is_none_or(|(low_ns, high_ns)| low_ns >= bounds.low_ns && high_ns == of_samples));
         }

@@ -1,8 +1,9 @@
 //! Whether several runs are no worse than several others, where what changes from one run to the next counts.
 
 use super::rank_sum::{fewest, ratio_bounds};
-use super::relative::{Decision, RelativeRequirement, Verdict, Wanted, smallest};
+use super::relative::{Decision, RelativeRequirement, smallest};
 use super::side::{Missed, Side, with_missed};
+use super::verdict::{Verdict, Wanted};
 use crate::histogram::Histogram;
 use crate::quantile_bounds::{self, Bounds};
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::side::{Missed, Side, with_missed};
+use super::verdict::{Verdict, Wanted};
 use crate::quantile_bounds::{Bounds, bounds};
 
 /// How many times the first run's percentile the second's may be.
@@ -56,32 +57,6 @@ impl fmt::Display for RelativeRequirement {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "p{} <= {}x", self.percent, self.times)
     }
-}
-
-/// What the samples say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It holds, with 95 % confidence.
-    Met,
-    /// It does not, with 95 % confidence.
-    Broken,
-    /// The samples are too few to tell, or the percentile is not in a record.
-    CannotTell,
-}
-
-/// What would settle a decision if it were distributed as what there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wanted {
-    /// So many samples of each run.
-    Samples(u64),
-    /// So many runs of each side.
-    Runs(u64),
-    /// Records that hold the percentile, as one of these does not: it has no buckets, or the sample lies beyond them.
-    Percentile,
-    /// A second run that misses fewer cycles than the percentile leaves out.
-    FewerMissed,
 }
 
 /// Two series, or those of many runs, held against a requirement.

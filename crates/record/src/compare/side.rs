@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::missed;
-use super::relative::{Verdict, Wanted};
+use super::verdict::{Verdict, Wanted};
 use crate::histogram::{Histogram, rank};
 use crate::quantile_bounds::ranks;
 use crate::run::{Run, Series};

@@ -72,6 +72,18 @@ mod tests {
         assert_eq!(upper_bound(&Histogram::default(), 0.5), None);
     }
 
+    /// As intervals of a log have them that differ in precision.
+    #[test]
+    fn where_buckets_overlap_the_bound_is_of_upper_edges() {
+        let mut h = Histogram::default();
+        for (low_ns, width_ns, count) in [(8_192, 8_192, 50_000), (9_000, 8, 25_000), (10_000, 8, 25_000)] {
+            h.add(low_ns, width_ns, count);
+            let seen = h.quantile(0.9);
+            assert!(upper_bound(&h, 0.9) >= seen, "{seen:?}");
+        }
+        assert_eq!(upper_bound(&h, 0.9), Some(16_383));
+    }
+
     /// Of many runs, each of samples equally distributed between 0 and 1 000 000, the bound is above the true quantile in 95 % at
     /// least.
     #[test]
