@@ -174,8 +174,8 @@ impl Root {
         names
     }
 
-    /// Paths that a pattern names; `*` stands for any part of one name. `thread:irq/*` names threads, by how their names
-    /// begin, `ethtool:eth1/ring/*` settings of a network interface, and `resctrl:L3` the caches of a level.
+    /// Paths that a pattern names; `*` stands for any part of one name. `thread:irq/*` names threads of the kernel, by how
+    /// their names begin, `ethtool:eth1/ring/*` settings of a network interface, and `resctrl:L3` the caches of a level.
     pub fn matching(&self, pattern: &str) -> Vec<String> {
         if let Some(beginning) = pattern.strip_prefix(THREAD).and_then(|name| name.strip_suffix('*')) {
             return thread::matching(self, beginning);

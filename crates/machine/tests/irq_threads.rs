@@ -41,6 +41,38 @@ fn digits_alone_are_the_number_of_an_interrupt() {
     assert_eq!(changed("eth0=fifo:70"), "thread:71@871/irq/36-eth0");
 }
 
+/// As a program shows that calls itself by the name of a thread of interrupts.
+fn as_a_program(machine: &Machine, task: u32) {
+    let path = format!("/proc/{task}/stat");
+    machine.write(&path, &machine.read(&path).replace(" 2129984 ", " 4194304 "));
+}
+
+#[test]
+fn a_program_that_has_the_name_of_an_interrupt_thread_gets_no_priority() {
+    let machine = Machine::lay("pi4");
+    with_irq_threads(&machine);
+    as_a_program(&machine, 72);
+    let plan = irq_plan(&machine, &["fifo:40"]);
+    let paths = |plan: &TuningPlan| plan.changes().map(|item| item.path.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        paths(&plan).into_iter().filter(|path| path.starts_with("thread:")).collect::<Vec<_>>(),
+        ["thread:71@871/irq/36-eth0", "thread:73@873/irq/40-s-mmc0"]
+    );
+    // One that is no thread of the kernel any more is not the one that was planned, nor the one that is put back.
+    as_a_program(&machine, 73);
+    let mut journal = Journal::open(&machine.root).unwrap();
+    apply(&machine.root, &plan, &mut journal);
+    assert!(machine.read("/proc/71/stat").contains(" 17 1 40 1 "));
+    as_a_program(&machine, 71);
+    let before = ["71", "72", "73"].map(|task| machine.read(&format!("/proc/{task}/stat")));
+    let reverted = revert(&machine.root, &mut journal, false);
+    journal.close();
+    let thread = reverted.steps.iter().find(|step| step.path.ends_with("/irq/36-eth0")).unwrap();
+    assert_eq!(thread.outcome, Undone::Gone);
+    assert_eq!(before, ["71", "72", "73"].map(|task| machine.read(&format!("/proc/{task}/stat"))));
+    assert!(before[1].contains(" 17 1 50 1 ") && before[2].contains(" 17 1 49 2 "), "{before:?}");
+}
+
 #[test]
 fn priorities_of_interrupt_threads_come_back_wherever_it_is_stopped() {
     let machine = Machine::lay("pi4");

@@ -204,6 +204,18 @@ fn what_is_changed_shows_in_status_and_a_card_that_went_is_gone() {
     assert_eq!(machine.read("/ethtool/eno1/coalesce/rx-usecs"), "50\n");
 }
 
+#[test]
+fn a_program_that_has_the_name_of_a_cards_thread_gets_no_priority() {
+    let machine = with_card();
+    Driver(machine.folder().to_owned())
+        .after(&Act::Set { path: "/sys/class/net/eno1/threaded", value: "1" }, Path::new(""));
+    let of_a_program = machine.read(THREAD_STAT).replace("901 (napi/eno1-8193)", "902 (napi/eno1-1)");
+    machine.write("/proc/902/stat", &of_a_program.replace(" 2129984 ", " 4194304 "));
+    let plan = TuningPlan::make(&machine.root, &facts(&machine), &target(&machine, &["napi-threads"])).unwrap();
+    let paths: Vec<&str> = plan.items.iter().map(|item| item.path.as_str()).collect();
+    assert_eq!(paths, ["thread:901@8901/napi/eno1-8193"]);
+}
+
 fn findings(machine: &Machine, cpus: &str) -> Vec<Finding> {
     let facts = facts(machine);
     let mut target = Target::new(&facts, Some(cpus.parse().unwrap()), Profile::DedicatedCore).unwrap();

@@ -1,6 +1,6 @@
 //! The scheduling policy of a thread, with an address as a file has one (`thread:123@8812/irq/24-mmc0`): so it is
 //! planned, journaled and put back as files are. The address has the thread's start, as numbers of threads are used
-//! again.
+//! again. Only threads of the kernel have one: any program may give its threads the names of these.
 
 use std::io;
 
@@ -11,7 +11,10 @@ use super::Root;
 /// What addresses of threads begin with.
 pub const THREAD: &str = "thread:";
 
-/// A thread of the kernel or of a program.
+/// `PF_KTHREAD` of the kernel's `include/linux/sched.h`, which no program can have.
+const OF_THE_KERNEL: u64 = 0x0020_0000;
+
+/// A thread of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Thread<'a> {
     task: i32,
@@ -54,20 +57,20 @@ impl<'a> Thread<'a> {
 
     fn state(self, root: &Root) -> io::Result<State> {
         let state = State::parse(&root.text(&self.stat())?).ok_or_else(|| io::Error::other("no thread's state"))?;
-        match state.started == self.started && state.name == self.name {
+        match state.of_the_kernel && state.started == self.started && state.name == self.name {
             true => Ok(state),
             false => Err(io::Error::new(io::ErrorKind::NotFound, "the thread has ended")),
         }
     }
 }
 
-/// The threads whose names begin like this, as addresses.
+/// The kernel's threads whose names begin like this, as addresses.
 pub(super) fn matching(root: &Root, beginning: &str) -> Vec<String> {
     let of = |task: String| {
         let task: i32 = task.parse().ok()?;
         let state = State::parse(&root.text(&format!("/proc/{task}/stat")).ok()?)?;
-        let State { name, started, .. } = &state;
-        name.starts_with(beginning).then(|| format!("{THREAD}{task}@{started}/{name}"))
+        let State { name, started, of_the_kernel, .. } = &state;
+        (*of_the_kernel && name.starts_with(beginning)).then(|| format!("{THREAD}{task}@{started}/{name}"))
     };
     root.list("/proc").into_iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit())).filter_map(of).collect()
 }
@@ -78,6 +81,7 @@ struct State {
     name: String,
     /// Where the fields after the name begin.
     fields_at: usize,
+    of_the_kernel: bool,
     started: u64,
     policy: u32,
     priority: u32,
@@ -93,6 +97,7 @@ impl State {
         Some(Self {
             name: line.get(begin..end)?.to_owned(),
             fields_at: end + 2,
+            of_the_kernel: field(9)? & OF_THE_KERNEL != 0,
             started: field(22)?,
             priority: field(40)? as u32,
             policy: field(41)? as u32,
