@@ -16,11 +16,11 @@ use ontick_rt::cpus::{RivalWatch, Whereabouts};
 use ontick_rt::recorder::{Reader, Snapshot};
 use ontick_rt::thread::Policy;
 
-use crate::Error;
 use crate::explain::{Explainer, Findings};
 use crate::interval_log::IntervalLog;
 use crate::limits::{Length, Limits};
 use crate::track::Track;
+use crate::{Error, Placement};
 
 /// How often the recorder is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -63,6 +63,7 @@ pub struct Observer<'a> {
     part: Part,
     /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
     findings: Option<BTreeMap<usize, Findings>>,
+    waits_for_others: bool,
     /// Where times are kept one by one; see [`Observer::keep_intervals`].
     intervals: Option<Arc<IntervalLog>>,
     facts: Vec<String>,
@@ -116,6 +117,7 @@ impl<'a> Observer<'a> {
             journal: None,
             part: Part { series: 0, from: 0.0, share: 1.0 },
             findings: None,
+            waits_for_others: false,
             intervals: None,
             facts: Vec::new(),
             notes: Vec::new(),
@@ -164,6 +166,19 @@ impl<'a> Observer<'a> {
     /// Finds out why samples were late. This traces the kernel on the timed CPU while it is timed.
     pub fn explain(&mut self) {
         self.findings = Some(BTreeMap::new());
+    }
+
+    /// In what is measured next the timed thread waits for others, as for an answer.
+    pub fn waits_for_others(&mut self) {
+        self.waits_for_others = true;
+    }
+
+    /// What finds out why samples of a thread were late, if anything does.
+    pub(crate) fn explainer(&mut self, placement: Placement) -> Option<Explainer> {
+        self.findings()?;
+        let (explainer, note) = Explainer::start(placement);
+        note.into_iter().for_each(|note| self.note(note));
+        Some(if self.waits_for_others { explainer.waits_for_others() } else { explainer })
     }
 
     /// Has the timed thread keep the times that it measures one by one, and hands on where.

@@ -16,7 +16,6 @@ use ontick_undo::privilege::settle_timed_thread;
 use crate::avoid_cpu::AvoidCpu;
 use crate::clock_readings::ClockReadings;
 use crate::conditions::Watch;
-use crate::explain::Explainer;
 use crate::limits::{Length, Limits};
 use crate::observe::{self, Collector, Observer};
 use crate::probe::{Probe, Sample};
@@ -70,9 +69,7 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
         let (writer, reader) = recorder::channel(limits.outlier_ns);
         let mut collector = Collector::new(reader, member.name, limits);
         observer.begin(first.and(n));
-        if observer.findings().is_some() {
-            let (explainer, note) = Explainer::start(member.placement);
-            note.into_iter().for_each(|note| observer.note(note));
+        if let Some(explainer) = observer.explainer(member.placement) {
             collector.explain(explainer, tid);
         }
         if let Some(cpu) = member.placement.cpu {

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
 use std::process::{Command, Output, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ontick_switch::verify::namespace::Namespace;
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::explain::Tracing;
 use super::wire_capture::{Capture, Frame};
 use super::{Running, alone_on_this_machine, has, namespace::namespace, ontick, record, samples, send, stderr, stdout};
 
@@ -266,6 +268,52 @@ fn both_ends_here_need_no_wire_and_the_parts_are_the_whole() {
         assert!(flat.contains(words), "{words}: {text}");
     }
     assert_eq!(here(), before);
+}
+
+/// Answers requests by datagrams at this machine's port, each fifth after 1 ms, until none comes any more.
+fn answer_some_late(socket: UdpSocket) {
+    socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    let mut message = [0; 200];
+    let mut answered = 0;
+    while let Ok((length, from)) = socket.recv_from(&mut message) {
+        let began = Instant::now();
+        answered += 1;
+        if answered % 5 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        message[4] |= 1;
+        message[28..32].fill(0);
+        message[32..36].copy_from_slice(&(began.elapsed().as_nanos() as u32).to_be_bytes());
+        socket.send_to(&message[..length], from).unwrap();
+    }
+}
+
+/// What lies outside the kernel, in the firmware or on the kernel's own way is somebody else's fault.
+#[test]
+fn an_answer_that_the_responder_held_back_is_late_for_no_fault_of_this_machine() {
+    if Tracing::find().is_none() {
+        return;
+    }
+    let _alone = alone_on_this_machine();
+    for wait in ["hybrid", "block"] {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = socket.local_addr().unwrap().to_string();
+        let responder = std::thread::spawn(|| answer_some_late(socket));
+        let more = ["--to", &to, "--wait", wait, "--period", "4ms", "--count", "300", "--explain", "--json"];
+        let output = roundtrip(&more).args(["--outlier-threshold", "900us"]).output().unwrap();
+        responder.join().unwrap();
+        let run = record(&output);
+        let causes = run["series"][0]["causes"].as_array().unwrap();
+        let counted = |which: &dyn Fn(&Value) -> bool| -> u64 {
+            causes.iter().filter(|cause| which(cause)).map(|cause| cause["count"].as_u64().unwrap()).sum()
+        };
+        let all = counted(&|_| true);
+        if causes.iter().any(|cause| cause["detail"] == "not traced") {
+            return ontick_skip::skipped!("nothing was traced: {}", run["notes"]);
+        }
+        let waited = counted(&|cause| cause["detail"] == "it waited for the answer");
+        assert!(all >= 40 && waited > all / 2, "{wait}: {causes:?}");
+    }
 }
 
 #[test]

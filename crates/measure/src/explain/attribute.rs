@@ -33,6 +33,8 @@ pub struct Machine {
     pub records_all: bool,
     /// Accounts of tasks leave interrupts out.
     pub accounts_without_interrupts: bool,
+    /// In its window the thread waits for what others do, as for an answer: time of which nothing is reported may be theirs.
+    pub waits_for_others: bool,
 }
 
 /// A late sample.
@@ -111,6 +113,9 @@ fn divide(spans: &[Span], index: usize, window: Window, machine: &Machine, give:
         if let Some(timer) = span.timer {
             // Until it may fire the thread is not late by its timer; until it must, the kernel may take its time.
             let part = |a: u64, b: u64| to_ns.min(b).saturating_sub(from_ns.max(a));
+            if machine.waits_for_others {
+                give(WAITED, part(0, timer.soft_ns));
+            }
             give(Cause::TimerSlack, part(timer.soft_ns, timer.hard_ns));
             give(overdue(span, timer.hard_ns, machine), part(timer.hard_ns, u64::MAX));
             return;
@@ -140,6 +145,13 @@ fn overdue(span: &Span, hard_ns: u64, machine: &Machine) -> Cause {
     }
 }
 
+const WAITED: Cause = Cause::Unknown("it waited for the answer");
+
+/// The thread may have waited, or something unseen may have had the CPU.
+fn unseen(machine: &Machine) -> Cause {
+    if machine.waits_for_others { WAITED } else { gap(machine) }
+}
+
 fn gap(machine: &Machine) -> Cause {
     if machine.records_all { Cause::OutsideTheKernel } else { Cause::Unknown("this kernel records too little") }
 }
@@ -162,6 +174,7 @@ fn cause(span: &Span, machine: &Machine) -> Cause {
         (Occupant::Task(task), Thread::Woken) => woken(span, Cause::task(task), machine),
         (Occupant::Task(task), Thread::Preempted) if task.is_normal() && machine.real_time => share(task, machine),
         (Occupant::Task(task), Thread::Preempted) => Cause::task(task),
+        (Occupant::Idle | Occupant::Task(_), Thread::Sleeping) if machine.waits_for_others => WAITED,
         (Occupant::Idle | Occupant::Task(_), _) => Cause::Unknown("the thread was not woken yet"),
     }
 }
@@ -214,7 +227,7 @@ fn undisturbed(spans: &[Span], index: usize, window: Window, machine: &Machine) 
         return Cause::Frequency;
     }
     if span.within(window.deadline_ns, window.now_ns) > machine.edge_ns {
-        return gap(machine);
+        return unseen(machine);
     }
     // Short stretches are ways in and out of the kernel: they belong to what comes next if that took the CPU
     // before the deadline, else to what went before.
@@ -226,7 +239,7 @@ fn undisturbed(spans: &[Span], index: usize, window: Window, machine: &Machine) 
             Cause::Unknown(_) | Cause::IdleExit => Cause::WakeUpPath,
             cause => cause,
         },
-        None => gap(machine),
+        None => unseen(machine),
     }
 }
 

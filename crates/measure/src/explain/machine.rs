@@ -61,6 +61,7 @@ fn known(said: &Said, real_time: bool, missing: &[&str], usual: Overheads) -> Ma
         real_time,
         records_all: records_all(missing),
         accounts_without_interrupts: said.irq_time_accounting != Some(false),
+        waits_for_others: false,
     }
 }
 

@@ -171,6 +171,12 @@ impl Explainer {
         )
     }
 
+    /// The thread waits for what others do in the time that is measured: this is not called a gap outside the kernel.
+    pub fn waits_for_others(mut self) -> Self {
+        self.machine.waits_for_others = true;
+        self
+    }
+
     /// Looks at outliers that came, and at those that waited; all of them if the thread has ended. Returns
     /// those that are explained now.
     pub fn explain(&mut self, outliers: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {

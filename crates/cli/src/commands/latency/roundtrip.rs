@@ -165,6 +165,7 @@ impl RoundTrip {
             Ok(Requesting::new(requester, job.waiting.name(), job.period_ns, ended.clone()))
         };
         let placement = self.measuring.placement.placement();
+        observer.waits_for_others();
         let series = session::run("round trip", placement, limits, prepare, observer);
         if let Some(thread) = thread {
             let (answered, refused) = thread

@@ -76,6 +76,36 @@ fn a_gap_without_events_is_outside_the_kernel_only_where_all_is_reported() {
     assert!(matches!(cause_of(reported(), 80, &blind), Cause::Unknown(_)));
 }
 
+/// A thread that looks for an answer, or sleeps until it comes, loses nothing meanwhile.
+#[test]
+fn the_time_until_an_answer_comes_is_no_gap() {
+    let asks = Machine { waits_for_others: true, ..machine() };
+    let waited = Cause::Unknown("it waited for the answer");
+    let looks = || vec![(-300, switch(task(0, 120), 0, thread()))];
+    assert_eq!(cause_of(looks(), 1_000, &asks), waited);
+    let asleep = |timeout_us: Option<i64>| {
+        let at = |us: i64| (DEADLINE as i64 + us * 1_000) as u64;
+        let timer = |us| (4, Kind::TimerStart { timer: 1, soft_ns: at(us), hard_ns: at(us) });
+        let came = [
+            (5, switch(thread(), 1, task(0, 120))),
+            (990, Kind::SoftirqEntry(3)),
+            (992, Kind::Wakeup(TID)),
+            (995, Kind::SoftirqExit),
+            (998, switch(task(0, 120), 0, thread())),
+        ];
+        looks().into_iter().chain(timeout_us.map(timer)).chain(came).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        [asleep(None), asleep(Some(5_000))].map(|slept| cause_of(slept, 1_000, &asks)),
+        [waited.clone(), waited]
+    );
+    // What had the CPU for longer than it waited is named as ever, and so is a timer that is late.
+    let kept = [(10, Kind::SoftirqEntry(3)), (900, Kind::SoftirqExit)];
+    let kept = looks().into_iter().chain(kept).collect();
+    assert_eq!(cause_of(kept, 1_000, &asks), Cause::Softirq("NET_RX".into()));
+    assert_eq!(cause_of(asleep(Some(20)), 1_000, &asks), Cause::OutsideTheKernel);
+}
+
 #[test]
 fn an_account_that_falls_short_is_steal() {
     let reported = vec![
