@@ -39,6 +39,8 @@ pub struct Inspection {
     pub evidence: Evidence,
     /// Events that the kernel dropped because they came faster than they were read.
     pub lost: u64,
+    /// For so long nothing was recorded, as other threads were to be, in ns.
+    pub unseen_ns: u64,
     /// Why there is less evidence than there could be, what the program did meanwhile, and what was not looked at.
     pub notes: Vec<String>,
     /// The threads that were inspected.
@@ -142,9 +144,14 @@ pub struct Problem {
 }
 
 impl Inspection {
-    /// Whether nothing was found, and all that is looked for could be seen.
+    /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
+    }
+
+    /// Whether all that is looked for could be seen.
+    pub fn is_whole(&self) -> bool {
+        self.evidence == Evidence::Events && !self.threads.is_empty() && self.lost == 0 && self.unseen_ns == 0
     }
 
     /// Puts the worst first: by severity, then by what it cost, then by how often.
@@ -189,6 +196,24 @@ mod tests {
         let order: Vec<&str> = inspection.problems.iter().map(|problem| problem.id.as_str()).collect();
         assert_eq!(order, ["page-fault", "heap", "file-write", "memory-lock", "signal"]);
         assert!(!inspection.is_clean() && Inspection::default().is_clean());
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_the_whole() {
+        let whole = Inspection {
+            evidence: Evidence::Events,
+            threads: vec![InspectedThread::default()],
+            ..Inspection::default()
+        };
+        assert!(whole.is_whole());
+        for part in [
+            Inspection { evidence: Evidence::Faults, ..whole.clone() },
+            Inspection { threads: Vec::new(), ..whole.clone() },
+            Inspection { lost: 1, ..whole.clone() },
+            Inspection { unseen_ns: 1, ..whole.clone() },
+        ] {
+            assert!(!part.is_whole(), "{part:?}");
+        }
     }
 
     #[test]

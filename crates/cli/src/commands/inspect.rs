@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ontick_measure::inspect::{self, Options, Select};
-use ontick_record::inspection::{Evidence, Inspection};
+use ontick_record::inspection::Inspection;
 use ontick_record::output_file;
 use ontick_report::text;
 
@@ -144,12 +144,8 @@ impl Inspect {
             None => Outcome::Met,
             Some(Requirement::Clean) if !found.is_clean() => Outcome::NotMet,
             // What was not seen is not clean.
-            Some(Requirement::Clean) => {
-                match found.evidence == Evidence::Events && !found.threads.is_empty() && found.lost == 0 {
-                    true => Outcome::Met,
-                    false => Outcome::NotProven,
-                }
-            }
+            Some(Requirement::Clean) if found.is_whole() => Outcome::Met,
+            Some(Requirement::Clean) => Outcome::NotProven,
         }
     }
 }

@@ -68,6 +68,8 @@ struct Session<'o> {
     recorder: Recorder,
     /// What was begun before this was not seen to its end.
     gap_ns: u64,
+    /// For so long nothing was recorded.
+    unseen_ns: u64,
     began_ns: u64,
     ended_ns: u64,
     evidence: Evidence,
@@ -106,6 +108,7 @@ impl<'o> Session<'o> {
             threads: BTreeMap::new(),
             recorder: Recorder::default(),
             gap_ns: 0,
+            unseen_ns: 0,
             began_ns: now_ns,
             ended_ns: now_ns,
             evidence,
@@ -200,8 +203,11 @@ impl<'o> Session<'o> {
         let inspected: Vec<i32> = all.iter().filter(|(other, _)| !other).map(|(_, tid)| *tid).collect();
         let all: Vec<i32> = all.into_iter().map(|(_, tid)| tid).collect();
         match self.recorder.follow(&inspected, &all, &cpus::online(), &self.tracepoints) {
-            Ok(false) => {}
-            Ok(true) => self.gap_ns = ClockId::Monotonic.now_ns(),
+            Ok(None | Some(0)) => {}
+            Ok(Some(unseen_ns)) => {
+                self.gap_ns = ClockId::Monotonic.now_ns();
+                self.unseen_ns += unseen_ns;
+            }
             Err(error) => {
                 self.recorder = Recorder::default();
                 self.evidence = Evidence::Faults;
@@ -358,6 +364,7 @@ impl<'o> Session<'o> {
             after_ns: self.after_ns(),
             evidence: self.evidence,
             lost: self.lost,
+            unseen_ns: self.unseen_ns,
             ..Inspection::default()
         };
         for thread in &mut chosen {

@@ -45,6 +45,10 @@ pub fn inspection(found: &Inspection, all: bool, style: &Style) -> String {
         let lost = counted(found.lost, "event");
         text.push_str(&hanging("note: ", "", &format!("{lost} came too fast and were not seen"), style.width));
     }
+    if found.unseen_ns > 0 {
+        let unseen = format!("for {} nothing was recorded, as threads came or went", plain(found.unseen_ns));
+        text.push_str(&hanging("note: ", "", &unseen, style.width));
+    }
     text
 }
 
@@ -196,6 +200,10 @@ mod tests {
             "Nothing was found in what could be seen."
         );
         assert!(last(&Inspection { threads: Vec::new(), ..clean.clone() }).starts_with("No thread was observed"));
+        assert_eq!(
+            last(&Inspection { unseen_ns: 21_000_000, ..clean.clone() }),
+            "note: for 21ms nothing was recorded, as threads came or went"
+        );
         assert_eq!(last(&Inspection { lost: 7, ..clean }), "note: 7 events came too fast and were not seen");
     }
 }
