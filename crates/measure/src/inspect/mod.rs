@@ -19,6 +19,7 @@ mod session;
 pub mod symbols;
 mod tally;
 mod thread;
+mod translate;
 
 use std::time::Duration;
 
