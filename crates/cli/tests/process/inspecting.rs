@@ -57,15 +57,15 @@ impl Bench {
         // Not in memory: a file there is none of a disk's.
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let program = folder.path().join("timed");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inspect/loop.c");
-        let built = Command::new("gcc")
-            .args(["-O1", "-Wall", "-Werror", "-pthread", "-o"])
-            .arg(&program)
-            .args(options)
-            .arg(source)
-            .status();
-        assert!(built.unwrap().success());
+        build("loop.c", &program, options);
         Some(Self { folder, program })
+    }
+
+    /// Another program.
+    fn other(&self, source: &str) -> String {
+        let program = self.folder.path().join("other");
+        build(source, &program, &[]);
+        program.to_str().unwrap().into()
     }
 
     fn command(&self, fault: &str, options: &[&str]) -> Command {
@@ -82,6 +82,13 @@ impl Bench {
         command.args(arguments).env("LOG", self.folder.path().join("log")).stdout(Stdio::null());
         Running(command.spawn().unwrap())
     }
+}
+
+fn build(source: &str, program: &Path, options: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inspect").join(source);
+    let mut command = Command::new("gcc");
+    command.args(["-O1", "-Wall", "-Werror", "-pthread", "-o"]).arg(program).args(options).arg(source);
+    assert!(command.status().unwrap().success());
 }
 
 fn document(output: &Output) -> Value {
@@ -286,6 +293,18 @@ fn a_program_that_becomes_another_one_is_counted_from_then_on() {
     assert_eq!(ids(&document), ["file"], "{document:#}");
     assert!(notes(&document).contains("the program became timed (execve)"), "{document:#}");
     assert_eq!(problem(&document, "file")["places"][0]["caller"], "write_log");
+}
+
+/// What its other threads did is not said of functions of the new program.
+#[test]
+fn threads_end_with_the_program_that_becomes_another_one() {
+    let Some(bench) = Bench::new(&[]) else { return };
+    let _alone = alone_on_this_machine();
+    let (becomes, program) = (bench.other("becomes.c"), bench.program.to_str().unwrap());
+    let words = ["inspect", "--after", "300ms", "--duration", "3s", "--json", "--", &becomes, program, "file"];
+    let document = document(&ontick(&words).env("LOG", bench.folder.path().join("log")).output().unwrap());
+    assert_eq!(ids(&document), ["file"], "{document:#}");
+    assert_eq!(document["threads"].as_array().unwrap().len(), 1, "{document:#}");
 }
 
 #[test]

@@ -289,6 +289,9 @@ impl<'o> Session<'o> {
 
     /// After execve(2) the program is another one.
     fn became_another(&mut self, at_ns: u64) {
+        // Its other threads ended with it, and their places are not in the new program.
+        let pid = self.pid;
+        self.threads.retain(|tid, _| *tid == pid);
         self.symbols = Symbols::new(self.pid);
         let name = ThreadState::read(self.pid, self.pid).map_or_else(|| "another program".into(), |state| state.name);
         if at_ns > self.began_ns + self.after_ns() {
