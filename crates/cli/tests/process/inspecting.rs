@@ -14,8 +14,9 @@ use crate::terminal::Terminal;
 use crate::{Running, alone_on_this_machine, has, ontick, run, runs, send, stderr, stdout, wait_until};
 
 /// A fault of the test program, and what must be found.
-const FAULTS: [(&str, &[&str]); 17] = [
+const FAULTS: [(&str, &[&str]); 18] = [
     ("clean", &[]),
+    ("late", &[]),
     ("inherit", &[]),
     ("page-fault", &["page-fault"]),
     ("memory-lock", &["memory-lock"]),

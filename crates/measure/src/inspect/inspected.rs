@@ -22,6 +22,8 @@ pub struct Inspected {
     pub full: bool,
     /// From when on its events count.
     pub counts_from_ns: u64,
+    /// When it last changed its policy, and so may have prepared itself anew; 0 for never.
+    pub changed_ns: u64,
     /// So much of its beginning does not count.
     after_ns: u64,
     /// Until when it was observed.
@@ -50,6 +52,7 @@ impl Inspected {
             attached: None,
             full: false,
             counts_from_ns: now_ns + after_ns,
+            changed_ns: 0,
             after_ns,
             last_ns: now_ns,
             ended: false,
@@ -94,6 +97,7 @@ impl Inspected {
         let policy = |state: &ThreadState| (state.policy, state.priority);
         if policy(&self.state) != policy(&state) {
             self.restart(now_ns);
+            self.changed_ns = now_ns;
         }
         self.state = state;
         self.last_ns = now_ns;

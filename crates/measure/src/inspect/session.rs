@@ -74,7 +74,8 @@ struct Session<'o> {
     notes: Vec<String>,
     unlocked: Option<memory::Unlocked>,
     nodes: Option<BTreeMap<u32, u64>>,
-    memory_read: bool,
+    /// When memory was looked at.
+    memory_read_ns: Option<u64>,
     buffer: Vec<u8>,
     /// The threads that there were at the last look, and in how many looks no other was there.
     there: Vec<(i32, u64)>,
@@ -112,7 +113,7 @@ impl<'o> Session<'o> {
             notes,
             unlocked: None,
             nodes: None,
-            memory_read: false,
+            memory_read_ns: None,
             buffer: Vec::new(),
             there: Vec::new(),
             unchanged: 0,
@@ -297,16 +298,18 @@ impl<'o> Session<'o> {
         if at_ns > self.began_ns + self.after_ns() {
             self.note(format!("the program became {name} (execve): what it did before is not counted"));
         }
-        self.memory_read = false;
+        self.memory_read_ns = None;
     }
 
-    /// Once, when the first thread begins to count: later it might disturb.
+    /// Once, when the first thread that is inspected begins to count: later it might disturb. And once more for one that
+    /// changed its policy since, as programs lock their memory before that.
     fn read_memory(&mut self, now_ns: u64) {
-        let begun = self.threads.values().any(|thread| now_ns >= thread.counts_from_ns);
-        if self.memory_read || !begun {
+        let counting = self.threads.values().filter(|thread| thread.full && now_ns >= thread.counts_from_ns);
+        let Some(changed_ns) = counting.map(|thread| thread.changed_ns).max() else { return };
+        if self.memory_read_ns.is_some_and(|read_ns| read_ns >= changed_ns) {
             return;
         }
-        self.memory_read = true;
+        self.memory_read_ns = Some(now_ns);
         self.symbols.read_mappings();
         self.symbols.open_files();
         self.unlocked = memory::unlocked(self.pid);
