@@ -232,6 +232,18 @@ fn a_program_that_runs_is_inspected_by_its_number_and_goes_on() {
     assert!(runs(program.0.id() as i32));
 }
 
+#[test]
+fn a_program_without_real_time_threads_counts_from_its_time_on() {
+    let Some(bench) = Bench::new(&[]) else { return };
+    let _alone = alone_on_this_machine();
+    let program = bench.alone(&["policy"]);
+    let pid = program.0.id().to_string();
+    let document = document(&run(&["inspect", "--after", "800ms", "--duration", "1400ms", "--json", &pid]));
+    assert_eq!(ids(&document), ["policy", "timer-slack"], "{document:#}");
+    let counted_ns = document["threads"][0]["counted_ns"].as_u64().unwrap();
+    assert!(counted_ns > 400_000_000 && !notes(&document).contains("not counted"), "{document:#}");
+}
+
 /// Programs of bpf(2) need the kernel's types, which are hidden from the second.
 #[test]
 fn perf_events_alone_tell_the_same_as_programs_of_bpf() {

@@ -75,9 +75,16 @@ impl Inspected {
     pub fn inspect(&mut self, now_ns: u64) {
         self.full = true;
         self.attached = None;
+        // What it was in when it was last.
+        self.track = Track::default();
         if now_ns > self.counts_from_ns {
             self.restart(now_ns);
         }
+    }
+
+    /// Is not inspected any more; its context switches still matter.
+    pub fn leave(&mut self) {
+        (self.full, self.attached) = (false, None);
     }
 
     /// Whether its events are recorded.

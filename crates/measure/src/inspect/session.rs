@@ -76,6 +76,8 @@ struct Session<'o> {
     nodes: Option<BTreeMap<u32, u64>>,
     /// When memory was looked at.
     memory_read_ns: Option<u64>,
+    /// There is a real-time thread, or was one.
+    real_time: bool,
     buffer: Vec<u8>,
     /// The threads that there were at the last look, and in how many looks no other was there.
     there: Vec<(i32, u64)>,
@@ -114,6 +116,7 @@ impl<'o> Session<'o> {
             unlocked: None,
             nodes: None,
             memory_read_ns: None,
+            real_time: false,
             buffer: Vec::new(),
             there: Vec::new(),
             unchanged: 0,
@@ -160,16 +163,9 @@ impl<'o> Session<'o> {
     fn look(&mut self, now_ns: u64) -> bool {
         let states: Vec<ThreadState> =
             numbers(self.pid).into_iter().filter_map(|tid| ThreadState::read(self.pid, tid)).collect();
-        let any_real_time = states.iter().any(ThreadState::is_real_time);
-        let late = now_ns >= self.began_ns + self.after_ns();
+        self.expect(&states);
         for state in states.iter().take(MOST_THREADS) {
-            let full = match &self.options.select {
-                Select::All => true,
-                Select::Named(names) => is_named(state, names),
-                // Where none comes, all are looked at once the program has had its time to begin.
-                Select::RealTime => state.is_real_time() || late && !any_real_time,
-            };
-            self.meet(state.clone(), full, now_ns);
+            self.meet(state.clone(), self.is_wanted(state), now_ns);
         }
         if states.len() > MOST_THREADS {
             self.note(format!("of {} threads, {MOST_THREADS} were looked at", states.len()));
@@ -187,6 +183,26 @@ impl<'o> Session<'o> {
         !states.is_empty()
     }
 
+    /// Whether there is a real-time thread by now. Until one comes all are inspected; with it, they leave again.
+    fn expect(&mut self, states: &[ThreadState]) {
+        let known = self.threads.values().map(|thread| &thread.state);
+        let real_time = known.chain(states).any(ThreadState::is_real_time);
+        if real_time && !self.real_time && self.options.select == Select::RealTime {
+            // Of what stays, nothing counts yet.
+            (self.memory_read_ns, self.lost, self.unseen_ns) = (None, 0, 0);
+        }
+        self.real_time = real_time;
+    }
+
+    /// Whether a thread is to be inspected.
+    fn is_wanted(&self, state: &ThreadState) -> bool {
+        match &self.options.select {
+            Select::All => true,
+            Select::Named(names) => is_named(state, names),
+            Select::RealTime => state.is_real_time() || !self.real_time,
+        }
+    }
+
     /// Has the events of all threads that are there recorded.
     fn record(&mut self) {
         if self.evidence != Evidence::Events {
@@ -202,7 +218,7 @@ impl<'o> Session<'o> {
             Ok(None | Some(0)) => {}
             Ok(Some(unseen_ns)) => {
                 self.gap_ns = ClockId::Monotonic.now_ns();
-                self.unseen_ns += unseen_ns;
+                self.unseen_ns += if self.counts() { unseen_ns } else { 0 };
             }
             Err(error) => {
                 self.recorder = Recorder::default();
@@ -223,8 +239,10 @@ impl<'o> Session<'o> {
         }
         let Some(thread) = self.threads.get_mut(&tid) else { return };
         thread.refresh(state, now_ns);
-        if full && !thread.full {
-            thread.inspect(now_ns);
+        match full {
+            true if !thread.full => thread.inspect(now_ns),
+            false if thread.full => thread.leave(),
+            _ => {}
         }
         let wanted = match self.evidence {
             Evidence::Events => thread.full && !self.tracepoints.has_faults(),
@@ -260,8 +278,9 @@ impl<'o> Session<'o> {
         self.buffer = buffer;
         let mut names = Names::new(self.pid);
         for (record, trace) in traced {
-            if let Body::Lost(count) = record.body {
-                self.lost += count;
+            match record.body {
+                Body::Lost(count) if self.counts() => self.lost += count,
+                _ => {}
             }
             // The records of CPUs are those of all programs.
             if record.body == (Body::Name { exec: true }) && record.tid == self.pid {
@@ -286,6 +305,11 @@ impl<'o> Session<'o> {
             inspected.follow(event, &self.symbols, off);
             self.threads.insert(inspected.state.tid, inspected);
         }
+    }
+
+    /// Whether anything counts yet.
+    fn counts(&self) -> bool {
+        self.threads.values().any(|thread| thread.full && thread.counted_ns() > 0)
     }
 
     /// After execve(2) the program is another one.
@@ -331,17 +355,12 @@ impl<'o> Session<'o> {
     }
 
     fn finish(mut self) -> Inspection {
-        let any_real_time = self.threads.values().any(|thread| thread.state.is_real_time());
         let calls = self.evidence == Evidence::Events;
-        let selected = |thread: &Inspected| match &self.options.select {
-            Select::All => true,
-            Select::Named(names) => is_named(&thread.state, names),
-            Select::RealTime => thread.state.is_real_time() == any_real_time,
-        };
         let mut chosen: Vec<Inspected> = Vec::new();
         let (mut early, mut others) = (Vec::new(), 0);
+        self.expect(&[]);
         for (_, thread) in std::mem::take(&mut self.threads) {
-            match (selected(&thread), thread.counted_ns() > 0) {
+            match (self.is_wanted(&thread.state), thread.counted_ns() > 0) {
                 (true, true) => chosen.push(thread),
                 (true, false) => early.push(thread.state.name),
                 (false, _) => others += 1,
@@ -352,7 +371,7 @@ impl<'o> Session<'o> {
             let which = early.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
             self.note(format!("not counted, as they ended or changed their policy too early: {which}"));
         }
-        if others > 0 && any_real_time && self.options.select == Select::RealTime {
+        if others > 0 && self.real_time && self.options.select == Select::RealTime {
             let threads = if others == 1 { "1 thread".into() } else { format!("{others} threads") };
             self.note(format!("not inspected, without a real-time policy: {threads}"));
         }
