@@ -41,6 +41,8 @@ pub struct Inspection {
     pub lost: u64,
     /// For so long nothing was recorded, as other threads were to be, in ns.
     pub unseen_ns: u64,
+    /// Threads that were to be inspected and were not: there are too many.
+    pub left_out: u64,
     /// Why there is less evidence than there could be, what the program did meanwhile, and what was not looked at.
     pub notes: Vec<String>,
     /// The threads that were inspected.
@@ -151,7 +153,8 @@ impl Inspection {
 
     /// Whether all that is looked for could be seen.
     pub fn is_whole(&self) -> bool {
-        self.evidence == Evidence::Events && !self.threads.is_empty() && self.lost == 0 && self.unseen_ns == 0
+        let missing = self.lost > 0 || self.unseen_ns > 0 || self.left_out > 0;
+        self.evidence == Evidence::Events && !self.threads.is_empty() && !missing
     }
 
     /// Puts the worst first: by severity, then by what it cost, then by how often.
@@ -211,6 +214,7 @@ mod tests {
             Inspection { threads: Vec::new(), ..whole.clone() },
             Inspection { lost: 1, ..whole.clone() },
             Inspection { unseen_ns: 1, ..whole.clone() },
+            Inspection { left_out: 1, ..whole.clone() },
         ] {
             assert!(!part.is_whole(), "{part:?}");
         }

@@ -233,6 +233,25 @@ fn a_program_that_runs_is_inspected_by_its_number_and_goes_on() {
 }
 
 #[test]
+fn a_real_time_thread_is_found_behind_any_number_of_others() {
+    let Some(bench) = Bench::new(&[]) else { return };
+    let _alone = alone_on_this_machine();
+    let many = bench.other("many.c");
+    let inspect = |idle: &str, timed: &str| {
+        let words = ["inspect", "--after", "500ms", "--duration", "2s", "--json", "--require", "clean", "--", &many];
+        run(&[&words[..], &[idle, timed]].concat())
+    };
+    let found = document(&inspect("100", "1"));
+    assert_eq!((ids(&found), &found["left_out"]), (vec!["heap".into()], &0.into()), "{found:#}");
+    // The one with a fault is the last.
+    let output = inspect("0", "98");
+    let found = document(&output);
+    assert_eq!((ids(&found).len(), &found["left_out"]), (0, &2.into()), "{found:#}");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(notes(&found).contains("2 threads were not inspected"), "{found:#}");
+}
+
+#[test]
 fn a_program_without_real_time_threads_counts_from_its_time_on() {
     let Some(bench) = Bench::new(&[]) else { return };
     let _alone = alone_on_this_machine();

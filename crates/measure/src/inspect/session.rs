@@ -72,6 +72,9 @@ struct Session<'o> {
     waiting: Vec<Event>,
     lost: u64,
     notes: Vec<String>,
+    /// Threads that there was no room for: those to be inspected, and all.
+    left_out: usize,
+    not_looked_at: usize,
     unlocked: Option<memory::Unlocked>,
     nodes: Option<BTreeMap<u32, u64>>,
     /// When memory was looked at.
@@ -113,6 +116,8 @@ impl<'o> Session<'o> {
             waiting: Vec::new(),
             lost: 0,
             notes,
+            left_out: 0,
+            not_looked_at: 0,
             unlocked: None,
             nodes: None,
             memory_read_ns: None,
@@ -164,13 +169,11 @@ impl<'o> Session<'o> {
         let states: Vec<ThreadState> =
             numbers(self.pid).into_iter().filter_map(|tid| ThreadState::read(self.pid, tid)).collect();
         self.expect(&states);
-        for state in states.iter().take(MOST_THREADS) {
-            self.meet(state.clone(), self.is_wanted(state), now_ns);
+        let looked_at = self.room_for(&states);
+        for state in &looked_at {
+            self.meet((*state).clone(), self.is_wanted(state), now_ns);
         }
-        if states.len() > MOST_THREADS {
-            self.note(format!("of {} threads, {MOST_THREADS} were looked at", states.len()));
-        }
-        self.record();
+        self.record(&looked_at);
         let there: Vec<(i32, u64)> = states.iter().map(|state| (state.tid, state.started)).collect();
         self.unchanged = if self.there == there { self.unchanged.saturating_add(1) } else { 0 };
         self.there = there;
@@ -189,7 +192,7 @@ impl<'o> Session<'o> {
         let real_time = known.chain(states).any(ThreadState::is_real_time);
         if real_time && !self.real_time && self.options.select == Select::RealTime {
             // Of what stays, nothing counts yet.
-            (self.memory_read_ns, self.lost, self.unseen_ns) = (None, 0, 0);
+            (self.memory_read_ns, self.lost, self.unseen_ns, self.left_out) = (None, 0, 0, 0);
         }
         self.real_time = real_time;
     }
@@ -203,12 +206,23 @@ impl<'o> Session<'o> {
         }
     }
 
-    /// Has the events of all threads that are there recorded.
-    fn record(&mut self) {
+    /// The threads that are looked at: those to be inspected before others.
+    fn room_for<'s>(&mut self, states: &'s [ThreadState]) -> Vec<&'s ThreadState> {
+        let (mut wanted, others): (Vec<_>, Vec<_>) = states.iter().partition(|state| self.is_wanted(state));
+        let left_out = |threads: usize| threads.saturating_sub(MOST_THREADS);
+        self.left_out = self.left_out.max(left_out(wanted.len()));
+        self.not_looked_at = self.not_looked_at.max(left_out(states.len()));
+        wanted.extend(others);
+        wanted.truncate(MOST_THREADS);
+        wanted
+    }
+
+    /// Has the events of these threads recorded.
+    fn record(&mut self, looked_at: &[&ThreadState]) {
         if self.evidence != Evidence::Events {
             return;
         }
-        let there = self.threads.values().filter(|thread| !thread.ended);
+        let there = looked_at.iter().filter_map(|state| self.threads.get(&state.tid)).filter(|thread| !thread.ended);
         // Those that are inspected first: there is room for so many.
         let mut all: Vec<(bool, i32)> = there.map(|thread| (!thread.full, thread.state.tid)).collect();
         all.sort_unstable();
@@ -375,6 +389,11 @@ impl<'o> Session<'o> {
             let threads = if others == 1 { "1 thread".into() } else { format!("{others} threads") };
             self.note(format!("not inspected, without a real-time policy: {threads}"));
         }
+        match (self.left_out, self.not_looked_at) {
+            (0, 0) => {}
+            (0, n) => self.note(format!("there are {n} more threads than the {MOST_THREADS} that were looked at")),
+            (n, _) => self.note(format!("{n} threads were not inspected: there is room for {MOST_THREADS}")),
+        }
         let fault = fault_cost::fault_cost();
         let mut inspection = Inspection {
             schema: SCHEMA.into(),
@@ -385,6 +404,7 @@ impl<'o> Session<'o> {
             evidence: self.evidence,
             lost: self.lost,
             unseen_ns: self.unseen_ns,
+            left_out: self.left_out as u64,
             ..Inspection::default()
         };
         for thread in &mut chosen {
