@@ -101,7 +101,6 @@ impl Inspect {
         let found = inspect::inspect(pid, &options, || stop.load(Relaxed)).map_err(Failure::new);
         drop(started);
         let found = found?;
-        self.check_threads(&found)?;
         let json = serde_json::to_string_pretty(&found)? + "\n";
         if let Some(path) = &self.record {
             output_file::write_whole(path, json.as_bytes()).map_err(Failure::new)?;
@@ -125,18 +124,6 @@ impl Inspect {
             }
             _ => Failure::new(format!("{program}: {error}")).with_status(126),
         })
-    }
-
-    /// A name that fits no thread is a mistake, not a clean program.
-    fn check_threads(&self, found: &Inspection) -> Result<(), Failure> {
-        if self.thread.is_empty()
-            || !found.threads.is_empty()
-            || found.notes.iter().any(|n| n.starts_with("not counted"))
-        {
-            return Ok(());
-        }
-        let names = self.thread.join("\" or \"");
-        Err(Failure::new(format!("{} has no thread \"{names}\" (ps -L -p {} lists them)", found.program, found.pid)))
     }
 
     fn outcome(&self, found: &Inspection) -> Outcome {

@@ -223,12 +223,11 @@ fn a_program_that_runs_is_inspected_by_its_number_and_goes_on() {
     assert_eq!(document["threads"].as_array().unwrap().len(), 1);
     let document = self::document(&inspect(&["--json", "--all-threads"]));
     assert_eq!(document["threads"].as_array().unwrap().len(), 2);
-    let output = inspect(&["--thread", "nobody"]);
-    assert!(
-        output.status.code() == Some(2) && stderr(&output).contains("has no thread \"nobody\""),
-        "{}",
-        stderr(&output)
-    );
+    for named in [&["--thread", "nobody"][..], &["--thread", "holder", "--thread", "nobody"]] {
+        let output = inspect(named);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(2) && said.contains("has no thread \"nobody\""), "{said}");
+    }
     assert!(runs(program.0.id() as i32));
 }
 
@@ -249,6 +248,22 @@ fn a_real_time_thread_is_found_behind_any_number_of_others() {
     assert_eq!((ids(&found).len(), &found["left_out"]), (0, &2.into()), "{found:#}");
     assert_eq!(output.status.code(), Some(3));
     assert!(notes(&found).contains("2 threads were not inspected"), "{found:#}");
+}
+
+/// Of a thread that ended, /proc shows neither memory nor files.
+#[test]
+fn a_program_whose_first_thread_ended_is_inspected_by_the_others() {
+    let Some(bench) = Bench::new(&[]) else { return };
+    let _alone = alone_on_this_machine();
+    let program = Running(Command::new(bench.other("many.c")).args(["0", "1"]).spawn().unwrap());
+    let pid = program.0.id().to_string();
+    wait_until("the end of the first thread", || {
+        fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
+    });
+    let document = document(&run(&["inspect", "--after", "300ms", "--duration", "1s", "--json", &pid]));
+    assert_eq!((ids(&document), &document["program"]), (vec!["heap".into()], &"other".into()), "{document:#}");
+    let places = problem(&document, "heap")["places"].to_string();
+    assert!(places.contains("change_rights") && document["notes"] == Value::Array(Vec::new()), "{document:#}");
 }
 
 #[test]

@@ -16,4 +16,14 @@ pub enum Error {
     /// Inspecting oneself never ends.
     #[error("process {0} is the one that would inspect")]
     Itself(i32),
+    /// Threads were asked for that it does not have.
+    #[error("{program} has no thread \"{names}\" (ps -L -p {pid} lists them)")]
+    NoThread {
+        /// Its name.
+        program: String,
+        /// Its process.
+        pid: i32,
+        /// Their names, in quotation marks but for the first and the last one.
+        names: String,
+    },
 }

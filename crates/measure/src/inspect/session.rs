@@ -31,6 +31,9 @@ const SELDOM: Duration = Duration::from_millis(125);
 /// Threads whose events are recorded, at most: a filter of the kernel's has room for no more.
 const MOST_THREADS: usize = 96;
 
+/// To begin to record takes no longer than this, mostly.
+const AHEAD: Duration = Duration::from_millis(100);
+
 /// Observes a process until it ends, the time is over, or `stop` says so.
 pub fn inspect(pid: i32, options: &Options, stop: impl Fn() -> bool) -> Result<Inspection, Error> {
     // Whoever names a thread means its program.
@@ -38,25 +41,41 @@ pub fn inspect(pid: i32, options: &Options, stop: impl Fn() -> bool) -> Result<I
     if pid == std::process::id() as i32 {
         return Err(Error::Itself(pid));
     }
-    let main = ThreadState::read(pid, pid).ok_or(Error::Ended(pid))?;
-    if is_of_the_kernel(pid) {
-        return Err(Error::Kernel(pid, main.name));
+    let living = living(pid).ok_or(Error::Ended(pid))?;
+    let name = name_of(pid).unwrap_or_else(|| living.name.clone());
+    if is_of_the_kernel(living.tid) {
+        return Err(Error::Kernel(pid, name));
     }
-    let mut session = Session::new(pid, main, options);
+    let mut session = Session::new(pid, name, options);
     session.observe(&stop);
+    session.check_names()?;
     Ok(session.finish())
 }
 
+/// The first thread of a program that has not ended, by which `/proc` shows its memory and its files: of one whose first
+/// thread has (pthread_exit(3)), nothing is shown by that.
+fn living(pid: i32) -> Option<ThreadState> {
+    ThreadState::read(pid, pid).or_else(|| numbers(pid).into_iter().find_map(|tid| ThreadState::read(pid, tid)))
+}
+
+/// A program's name, which its first thread keeps when it ends.
+fn name_of(pid: i32) -> Option<String> {
+    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned())
+}
+
 /// Threads of the kernel have no memory of their own.
-fn is_of_the_kernel(pid: i32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+fn is_of_the_kernel(tid: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("\nVmSize:")
 }
 
 struct Session<'o> {
     pid: i32,
     options: &'o Options,
-    main: ThreadState,
+    name: String,
+    /// A thread that has not ended, by its number.
+    living: i32,
     tracepoints: Tracepoints,
     symbols: Symbols,
     threads: BTreeMap<i32, Inspected>,
@@ -90,8 +109,9 @@ struct Session<'o> {
 }
 
 impl<'o> Session<'o> {
-    fn new(pid: i32, main: ThreadState, options: &'o Options) -> Self {
+    fn new(pid: i32, name: String, options: &'o Options) -> Self {
         let now_ns = ClockId::Monotonic.now_ns();
+        let living = living(pid).map_or(pid, |thread| thread.tid);
         let tracepoints = Tracepoints::find();
         let mut notes: Vec<String> =
             tracepoints.missing.iter().map(|missing| format!("{missing}: {WITHOUT_CALLS}")).collect();
@@ -103,9 +123,10 @@ impl<'o> Session<'o> {
         Self {
             pid,
             options,
-            main,
+            name,
+            living,
             tracepoints,
-            symbols: Symbols::new(pid),
+            symbols: Symbols::new(living),
             threads: BTreeMap::new(),
             recorder: Recorder::default(),
             gap_ns: 0,
@@ -169,11 +190,16 @@ impl<'o> Session<'o> {
         let states: Vec<ThreadState> =
             numbers(self.pid).into_iter().filter_map(|tid| ThreadState::read(self.pid, tid)).collect();
         self.expect(&states);
+        let lives = |tid: i32| states.iter().any(|state| state.tid == tid);
+        if let Some(other) = states.first().filter(|_| !lives(self.living)) {
+            self.living = other.tid;
+            self.symbols.read_by(other.tid);
+        }
         let looked_at = self.room_for(&states);
         for state in &looked_at {
             self.meet((*state).clone(), self.is_wanted(state), now_ns);
         }
-        self.record(&looked_at);
+        self.record(&looked_at, now_ns);
         let there: Vec<(i32, u64)> = states.iter().map(|state| (state.tid, state.started)).collect();
         self.unchanged = if self.there == there { self.unchanged.saturating_add(1) } else { 0 };
         self.there = there;
@@ -218,13 +244,13 @@ impl<'o> Session<'o> {
     }
 
     /// Has the events of these threads recorded.
-    fn record(&mut self, looked_at: &[&ThreadState]) {
+    fn record(&mut self, looked_at: &[&ThreadState], now_ns: u64) {
         if self.evidence != Evidence::Events {
             return;
         }
         let there = looked_at.iter().filter_map(|state| self.threads.get(&state.tid)).filter(|thread| !thread.ended);
         // Those that are inspected first: there is room for so many.
-        let mut all: Vec<(bool, i32)> = there.map(|thread| (!thread.full, thread.state.tid)).collect();
+        let mut all: Vec<(bool, i32)> = there.map(|thread| (!is_due(thread, now_ns), thread.state.tid)).collect();
         all.sort_unstable();
         let inspected: Vec<i32> = all.iter().filter(|(other, _)| !other).map(|(_, tid)| *tid).collect();
         let all: Vec<i32> = all.into_iter().map(|(_, tid)| tid).collect();
@@ -290,7 +316,7 @@ impl<'o> Session<'o> {
         }
         self.recorder.take(&mut buffer, |record| traced.push(record));
         self.buffer = buffer;
-        let mut names = Names::new(self.pid);
+        let mut names = Names::new(self.living);
         for (record, trace) in traced {
             match record.body {
                 Body::Lost(count) if self.counts() => self.lost += count,
@@ -331,8 +357,8 @@ impl<'o> Session<'o> {
         // Its other threads ended with it, and their places are not in the new program.
         let pid = self.pid;
         self.threads.retain(|tid, _| *tid == pid);
-        self.symbols = Symbols::new(self.pid);
-        let name = ThreadState::read(self.pid, self.pid).map_or_else(|| "another program".into(), |state| state.name);
+        (self.symbols, self.living) = (Symbols::new(self.pid), self.pid);
+        let name = name_of(self.pid).unwrap_or_else(|| "another program".into());
         if at_ns > self.began_ns + self.after_ns() {
             self.note(format!("the program became {name} (execve): what it did before is not counted"));
         }
@@ -350,11 +376,11 @@ impl<'o> Session<'o> {
         self.memory_read_ns = Some(now_ns);
         self.symbols.read_mappings();
         self.symbols.open_files();
-        self.unlocked = memory::unlocked(self.pid);
+        self.unlocked = memory::unlocked(self.living);
         if self.unlocked.is_none() {
             self.note("whether memory is locked may not be looked at: only root may see another user's".into());
         }
-        self.nodes = memory::nodes(self.pid).filter(|nodes| nodes.len() > 1);
+        self.nodes = memory::nodes(self.living).filter(|nodes| nodes.len() > 1);
         match self.symbols.has_names() {
             Some(true) => {}
             Some(false) => self.note("the program's file has no symbols: places are addresses in it".into()),
@@ -365,6 +391,20 @@ impl<'o> Session<'o> {
     fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// A name that fits no thread is a mistake, not a clean program.
+    fn check_names(&self) -> Result<(), Error> {
+        let Select::Named(names) = &self.options.select else { return Ok(()) };
+        let fits = |name: &&String| {
+            let name = std::slice::from_ref(*name);
+            self.threads.values().any(|thread| is_named(&thread.state, name))
+        };
+        let none: Vec<&str> = names.iter().filter(|name| !fits(name)).map(String::as_str).collect();
+        match none.is_empty() {
+            true => Ok(()),
+            false => Err(Error::NoThread { program: self.name.clone(), pid: self.pid, names: none.join("\" or \"") }),
         }
     }
 
@@ -397,7 +437,7 @@ impl<'o> Session<'o> {
         let fault = fault_cost::fault_cost();
         let mut inspection = Inspection {
             schema: SCHEMA.into(),
-            program: self.main.name.clone(),
+            program: self.name.clone(),
             pid: self.pid,
             observed_ns: self.ended_ns - self.began_ns,
             after_ns: self.after_ns(),
@@ -418,7 +458,7 @@ impl<'o> Session<'o> {
             inspection.problems.extend(standing.map(|breach| document::standing(breach, &thread.state)));
         }
         if let Some(breach) = self.unlocked.as_ref().and_then(rules::memory_lock).filter(|_| !chosen.is_empty()) {
-            let program = ThreadState { tid: self.pid, name: self.main.name.clone(), ..ThreadState::default() };
+            let program = ThreadState { tid: self.pid, name: self.name.clone(), ..ThreadState::default() };
             inspection.problems.push(document::standing(breach, &program));
         }
         inspection.notes = self.notes;
@@ -453,6 +493,12 @@ fn timed_cpus(states: &[ThreadState]) -> Vec<u32> {
     let mut cpus: Vec<u32> = wakeups.keys().copied().collect();
     cpus.sort_by_key(|cpu| std::cmp::Reverse(wakeups[cpu]));
     cpus
+}
+
+/// Whether a thread's events are to be recorded. What has no real-time policy yet prepares itself until it counts.
+fn is_due(thread: &Inspected, now_ns: u64) -> bool {
+    let soon_ns = now_ns + AHEAD.as_nanos() as u64;
+    thread.full && (thread.state.is_real_time() || soon_ns >= thread.counts_from_ns)
 }
 
 fn is_named(state: &ThreadState, names: &[String]) -> bool {

@@ -98,6 +98,11 @@ impl Symbols {
         symbols
     }
 
+    /// From now on by another thread's number, as that of one that ended shows nothing.
+    pub fn read_by(&mut self, tid: i32) {
+        self.pid = tid;
+    }
+
     /// Reads the mappings again: the program became another one, or loaded a library.
     pub fn read_mappings(&mut self) {
         self.read = Some(Instant::now());
