@@ -189,6 +189,7 @@ impl<'o> Session<'o> {
     fn look(&mut self, now_ns: u64) -> bool {
         let states: Vec<ThreadState> =
             numbers(self.pid).into_iter().filter_map(|tid| ThreadState::read(self.pid, tid)).collect();
+        self.keep_off(&states);
         self.expect(&states);
         let lives = |tid: i32| states.iter().any(|state| state.tid == tid);
         if let Some(other) = states.first().filter(|_| !lives(self.living)) {
@@ -203,13 +204,16 @@ impl<'o> Session<'o> {
         let there: Vec<(i32, u64)> = states.iter().map(|state| (state.tid, state.started)).collect();
         self.unchanged = if self.there == there { self.unchanged.saturating_add(1) } else { 0 };
         self.there = there;
-        // Whoever looks must not be in the way of what is looked at.
-        let timed = timed_cpus(&states);
+        !states.is_empty()
+    }
+
+    /// Whoever looks must not be in the way of what is looked at, and would itself be held up by a loop that never waits.
+    fn keep_off(&mut self, states: &[ThreadState]) {
+        let timed = timed_cpus(states);
         if self.avoided.0 != timed {
             self.avoided.1 = None;
             self.avoided = (timed.clone(), AvoidCpu::from_most(&timed));
         }
-        !states.is_empty()
     }
 
     /// Whether there is a real-time thread by now. Until one comes all are inspected; with it, they leave again.
@@ -484,10 +488,11 @@ fn round_ms(ns: u64) -> u64 {
 }
 
 /// The CPUs of real-time threads, first those whose threads wake up most often: where every CPU has such a thread, one that
-/// seldom runs (a watchdog's, say) is disturbed before a loop's.
+/// seldom runs (a watchdog's, say) is disturbed before a loop's. Where there is none yet, each may become one on its CPU.
 fn timed_cpus(states: &[ThreadState]) -> Vec<u32> {
+    let none_yet = !states.iter().any(ThreadState::is_real_time);
     let mut wakeups: BTreeMap<u32, u64> = BTreeMap::new();
-    for state in states.iter().filter(|state| state.is_real_time()) {
+    for state in states.iter().filter(|state| none_yet || state.is_real_time()) {
         *wakeups.entry(state.cpu).or_default() += state.sleeps.unwrap_or(0);
     }
     let mut cpus: Vec<u32> = wakeups.keys().copied().collect();
@@ -520,5 +525,6 @@ mod tests {
         let (fifo, other) = (libc::SCHED_FIFO, libc::SCHED_OTHER);
         let states = [state(fifo, 0, 40), state(other, 2, 90_000), state(fifo, 1, 6_000), state(fifo, 0, 60)];
         assert_eq!(timed_cpus(&states), [1, 0]);
+        assert_eq!(timed_cpus(&states[1..2]), [2], "none is real-time yet");
     }
 }
