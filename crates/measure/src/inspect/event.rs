@@ -68,8 +68,8 @@ pub struct Waker {
     pub name: String,
     /// Its policy and priority: `fifo:50`.
     pub policy: String,
-    /// Its real-time priority; 0 for none.
-    pub priority: u32,
+    /// Which comes first of it and another thread ([`rank`](super::program::threads::rank)), where that may be known.
+    pub rank: Option<u32>,
     /// It was interrupted, and the interrupt did it.
     pub interrupt: bool,
 }

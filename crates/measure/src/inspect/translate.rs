@@ -37,11 +37,11 @@ impl Names {
 
     fn waker(&mut self, tid: i32, interrupt: bool) -> Waker {
         let state = self.wakers.entry(tid).or_insert_with(|| ThreadState::read(tid, tid)).clone();
-        let (name, policy, priority) = match state {
-            Some(state) => (state.name.clone(), state.policy_name(), state.priority),
-            None => ("a thread that ended".into(), "unknown".into(), 0),
+        let (name, policy, rank) = match state {
+            Some(state) => (state.name.clone(), state.policy_name(), Some(state.rank())),
+            None => ("a thread that ended".into(), "unknown".into(), None),
         };
-        Waker { tid, name, policy, priority, interrupt }
+        Waker { tid, name, policy, rank, interrupt }
     }
 
     /// One of which is known only that it was at work. With none at work it was an interrupt. It may have been one with

@@ -77,6 +77,11 @@ impl ThreadState {
         [libc::SCHED_FIFO as u32, libc::SCHED_RR as u32, libc::SCHED_DEADLINE as u32].contains(&self.policy)
     }
 
+    /// See [`rank`].
+    pub fn rank(&self) -> u32 {
+        rank(self.policy, self.priority)
+    }
+
     /// As sched(7) names it, with its priority: `fifo:80`.
     pub fn policy_name(&self) -> String {
         policy_name(self.policy, self.priority)
@@ -86,6 +91,18 @@ impl ThreadState {
 /// From `/proc/PID/task/TID/status`.
 fn voluntary_switches(status: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
+}
+
+/// Deadline threads come before all others, and their order among each other is that of their deadlines.
+pub const DEADLINE: u32 = 100;
+
+/// Of two threads the one of the higher rank comes first: its real-time priority, which deadline threads do not have.
+pub fn rank(policy: u32, priority: u32) -> u32 {
+    match policy as i32 {
+        libc::SCHED_FIFO | libc::SCHED_RR => priority,
+        libc::SCHED_DEADLINE => DEADLINE,
+        _ => 0,
+    }
 }
 
 /// A policy as people write it.

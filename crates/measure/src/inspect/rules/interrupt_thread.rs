@@ -5,6 +5,7 @@ use ontick_record::findings::Severity;
 use super::{Breach, Rule};
 use crate::inspect::event::Waker;
 use crate::inspect::program::ThreadState;
+use crate::inspect::program::threads::DEADLINE;
 
 const RULE: Rule = Rule {
     id: "above-interrupt",
@@ -25,7 +26,7 @@ pub fn is_interrupt_thread(name: &str) -> bool {
 
 pub fn interrupt_thread(waker: &Waker, thread: &ThreadState) -> Option<Breach> {
     let kernel = !waker.interrupt && is_interrupt_thread(&waker.name);
-    let above = thread.is_real_time() && waker.priority <= thread.priority;
+    let above = thread.is_real_time() && waker.rank.is_some_and(|rank| rank <= thread.rank() && rank < DEADLINE);
     // Of ktimers and ksoftirqd there is one for each CPU; the number says nothing.
     (kernel && above).then(|| {
         let detail = format!("{} is above {} ({})", thread.policy_name(), waker.name, waker.policy);
@@ -44,7 +45,7 @@ mod tests {
             tid: 50,
             name: name.into(),
             policy: format!("fifo:{priority}"),
-            priority,
+            rank: Some(priority),
             interrupt: false,
         };
         let detail = |waker: &Waker| interrupt_thread(waker, &thread).map(|breach| breach.detail);
@@ -53,6 +54,10 @@ mod tests {
         assert_eq!(detail(&waker("other", 50)), None);
         // The timer's own interrupt came while such a thread ran.
         assert_eq!(detail(&Waker { interrupt: true, ..waker("irq/131-eth1", 50) }), None);
+        let deadline = ThreadState { policy: libc::SCHED_DEADLINE as u32, ..ThreadState::default() };
+        let above = interrupt_thread(&waker("irq/131-eth1", 50), &deadline).map(|breach| breach.detail);
+        assert_eq!(above, Some("deadline is above irq/131-eth1 (fifo:50)".into()));
+        assert_eq!(detail(&Waker { rank: Some(deadline.rank()), ..waker("irq/131-eth1", 0) }), None);
         let normal = ThreadState::default();
         assert_eq!(interrupt_thread(&waker("ksoftirqd/1", 0), &normal), None);
     }

@@ -39,7 +39,7 @@ fn holder(ended: &Ended) -> String {
     let Some(holder) = ended.woken_by.filter(|waker| let_go && !waker.interrupt && waker.tid > 0) else {
         return "held by a thread that was not seen".into();
     };
-    let inverted = holder.priority < ended.thread.priority;
+    let inverted = holder.rank.is_some_and(|rank| rank < ended.thread.rank());
     let inversion = if inverted { ", of a lower priority: priority inversion" } else { "" };
     format!("held by {} ({}, {}{inversion})", holder.name, holder.tid, holder.policy)
 }
@@ -50,6 +50,7 @@ mod tests {
     use crate::inspect::calls::Call;
     use crate::inspect::calls::tests::call;
     use crate::inspect::event::Waker;
+    use crate::inspect::program::ThreadState;
     use crate::inspect::rules::tests::ended;
     use crate::inspect::symbols::{Caller, Location};
 
@@ -75,14 +76,31 @@ mod tests {
     #[test]
     fn the_holder_is_named() {
         let call = wait(WAIT, 2);
-        let waker = Waker { tid: 9, name: "logger".into(), policy: "other".into(), priority: 0, interrupt: false };
+        let waker = Waker { tid: 9, name: "logger".into(), policy: "other".into(), rank: Some(0), interrupt: false };
         let detail = |waker: &Waker| lock(&Ended { woken_by: Some(waker), ..ended(&call) }).unwrap().detail;
         assert_eq!(detail(&waker), "held by logger (9, other, of a lower priority: priority inversion)");
-        let higher = Waker { policy: "fifo:90".into(), priority: 90, ..waker.clone() };
+        let higher = Waker { policy: "fifo:90".into(), rank: Some(90), ..waker.clone() };
         assert_eq!(detail(&higher), "held by logger (9, fifo:90)");
         assert_eq!(detail(&Waker { interrupt: true, ..waker.clone() }), "held by a thread that was not seen");
         let interrupted = Call { result: -4, ..call.clone() };
         let sender = lock(&Ended { woken_by: Some(&waker), ..ended(&interrupted) }).unwrap();
         assert_eq!(sender.detail, "held by a thread that was not seen", "a signal ended the wait");
+    }
+
+    /// Deadline threads have no priority, and come before all that have one.
+    #[test]
+    fn a_deadline_thread_is_above_every_priority() {
+        let call = wait(WAIT, 2);
+        let state = |policy: i32, priority| ThreadState { policy: policy as u32, priority, ..ThreadState::default() };
+        let (fifo, deadline) = (state(libc::SCHED_FIFO, 99), state(libc::SCHED_DEADLINE, 0));
+        let inverted = |holder: Option<&ThreadState>, thread| {
+            let waker = Waker { tid: 9, rank: holder.map(ThreadState::rank), ..Waker::default() };
+            let ended = Ended { woken_by: Some(&waker), thread, ..ended(&call) };
+            lock(&ended).unwrap().detail.contains("inversion")
+        };
+        assert!(!inverted(Some(&deadline), &fifo));
+        assert!(inverted(Some(&fifo), &deadline));
+        assert!(!inverted(Some(&deadline), &deadline), "their deadlines are not known");
+        assert!(!inverted(None, &fifo), "it ended");
     }
 }
