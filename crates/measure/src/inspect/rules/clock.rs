@@ -19,8 +19,10 @@ const REALTIME_ALARM: u64 = 8;
 const ABSOLUTE: u64 = 1;
 /// futex(2): the time that it waits for at most is of the real-time clock.
 const FUTEX_REALTIME: u64 = 256;
-/// futex(2): operations that may have such a time. FUTEX_LOCK_PI always has it in that clock.
+/// futex(2): operations that may have such a time.
 const FUTEX_WAITS: [u64; 3] = [9, 11, 13];
+/// futex(2): FUTEX_LOCK_PI, whose time is always of that clock, and needs no flag.
+const FUTEX_LOCK_PI: u64 = 6;
 
 pub fn clock(ended: &Ended) -> Option<Breach> {
     let call = ended.call;
@@ -36,8 +38,8 @@ pub fn clock(ended: &Ended) -> Option<Breach> {
     }
     // Without a time the flag says nothing: pthread_cond_wait(3p) sets it always.
     let (operation, flags) = call.futex()?;
-    let timed = FUTEX_WAITS.contains(&operation) && flags & FUTEX_REALTIME != 0 && arguments[3] != 0;
-    timed.then(|| Breach::new(&RULE, "futex with a time by CLOCK_REALTIME"))
+    let settable = operation == FUTEX_LOCK_PI || FUTEX_WAITS.contains(&operation) && flags & FUTEX_REALTIME != 0;
+    (settable && arguments[3] != 0).then(|| Breach::new(&RULE, "futex with a time by CLOCK_REALTIME"))
 }
 
 #[cfg(test)]
@@ -57,5 +59,8 @@ mod tests {
         assert_eq!((id(read(true)), id(read(false))), (Some("clock"), None));
         let wait = |time| call("futex", [0x1000, 9 | 128 | 256, 0, time, 0, 0]);
         assert_eq!((id(wait(0x2000)), id(wait(0))), (Some("clock"), None));
+        let lock = |operation: u64, time| call("futex", [0x1000, operation | 128, 0, time, 0, 0]);
+        assert_eq!((id(lock(6, 0x2000)), id(lock(6, 0))), (Some("clock"), None), "pthread_mutex_timedlock(3p)");
+        assert_eq!(id(lock(13, 0x2000)), None, "FUTEX_LOCK_PI2 without the flag: by CLOCK_MONOTONIC");
     }
 }
