@@ -18,6 +18,16 @@ pub enum Error {
     /// A measurement between two CPUs on a machine, or within a cpuset, that has one.
     #[error("{0} needs two CPUs, and this process may use one")]
     NeedsTwoCpus(&'static str),
+    /// The same CPU for both ends, where there is another one.
+    #[error("{what} needs two CPUs, and CPU {cpu} is both ends: name another one with {option}")]
+    BothEnds {
+        /// What was to be measured.
+        what: &'static str,
+        /// The CPU of both ends.
+        cpu: u32,
+        /// The option that names the other end's CPU.
+        option: &'static str,
+    },
     /// A combination of settings that measures nothing.
     #[error("{0}")]
     Impossible(String),

@@ -56,16 +56,23 @@ impl Placement {
         Err(Error::Impossible(format!("CPU {cpu} is not online (this machine has CPU {})", list.join(", "))))
     }
 
-    /// The same on another CPU, `asked` or the first other one, for the thread at the other end of what is
-    /// measured: `what` needs two.
-    pub fn peer(&self, asked: Option<u32>, what: &'static str) -> Result<Self, Error> {
+    /// The same on another CPU, the one asked for (and the option that names it) or the first other one, for the thread at
+    /// the other end of what is measured: `what` needs two.
+    pub fn peer(&self, asked: Option<(u32, &'static str)>, what: &'static str) -> Result<Self, Error> {
         let others = || cpus::allowed().into_iter().filter(|cpu| Some(*cpu) != self.cpu);
         let other = || {
             let held = holders();
             others()
                 .min_by_key(|cpu| held.iter().filter(|holder| holder.cpu == *cpu).map(|holder| holder.occupancy).max())
         };
-        let cpu = asked.or_else(other).filter(|cpu| Some(*cpu) != self.cpu).ok_or(Error::NeedsTwoCpus(what))?;
+        let cpu = match asked {
+            Some((cpu, option)) if Some(cpu) == self.cpu && others().next().is_some() => {
+                return Err(Error::BothEnds { what, cpu, option });
+            }
+            Some((cpu, _)) => Some(cpu).filter(|cpu| Some(*cpu) != self.cpu),
+            None => other(),
+        };
+        let cpu = cpu.ok_or(Error::NeedsTwoCpus(what))?;
         let peer = Self { cpu: Some(cpu), ..*self };
         peer.check().map(|()| peer)
     }

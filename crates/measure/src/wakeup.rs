@@ -67,11 +67,16 @@ pub fn measure(
     observer: &mut Observer,
 ) -> Result<Series, Error> {
     check(interval_ns)?;
-    let waker_placement = placement.peer(waker_cpu, "a wake-up between CPUs")?;
+    let waker_placement = peer(placement, waker_cpu)?;
     let prepare = |_: &ThreadSetup| {
         Wakeup::start(method, interval_ns, waker_placement).map_err(Error::system("a wake-up's start"))
     };
     session::run(name, placement, limits, prepare, observer)
+}
+
+/// The waking thread's placement.
+fn peer(placement: Placement, waker_cpu: Option<u32>) -> Result<Placement, Error> {
+    placement.peer(waker_cpu.map(|cpu| (cpu, "--from-cpu")), "a wake-up between CPUs")
 }
 
 fn on_each_cpu(
@@ -90,7 +95,7 @@ fn on_each_cpu(
     let from = |(cpu, next): (&u32, u32)| {
         let placement = Placement { cpu: Some(*cpu), ..placement };
         let next = Some(next).filter(|next| next != cpu);
-        placement.peer(waker_cpu.or(next), "a wake-up between CPUs").map(|waker| (placement, waker))
+        peer(placement, waker_cpu.or(next)).map(|waker| (placement, waker))
     };
     let pairs: Vec<(Placement, Placement)> = on.iter().zip(next).map(from).collect::<Result<_, _>>()?;
     let member = |((placement, waker), name)| Member {

@@ -64,6 +64,23 @@ fn the_other_side_has_the_cpu_that_was_named() {
 }
 
 #[test]
+fn one_cpu_for_both_ends_is_refused_by_the_option_that_names_another() {
+    let [first, _, ..] = ontick_rt::cpus::allowed()[..] else {
+        return ontick_skip::skipped!("this needs two CPUs");
+    };
+    let first = first.to_string();
+    for (command, option) in [
+        ("edge", "--from-cpu"),
+        ("wakeup", "--from-cpu"),
+        ("response", "--observer-cpu"),
+        ("roundtrip", "--responder-cpu"),
+    ] {
+        let both = format!("CPU {first} is both ends: name another one with {option}");
+        fails(&["latency", command, "--policy", "other", "--count", "20", "--cpu", &first, option, &first], &[&both]);
+    }
+}
+
+#[test]
 fn an_inverse_answer_is_high_while_the_input_is_low() {
     let chip = Chip::new("inverse");
     assert!(run(&["gpio", "wire", &chip.line(1), &chip.line(2)]).status.success());

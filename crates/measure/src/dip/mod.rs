@@ -89,7 +89,7 @@ pub fn measure(
 ) -> Result<Series, Error> {
     job.check(placement)?;
     placement.check()?;
-    let driver = placement.peer(job.driver_cpu, "a dip from one CPU to another")?;
+    let driver = placement.peer(job.driver_cpu.map(|cpu| (cpu, "--from-cpu")), "a dip from one CPU to another")?;
     job.wiring.try_out()?;
     let mut search = Search {
         detector: Detector { job, placement, driver },

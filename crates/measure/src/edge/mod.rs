@@ -67,7 +67,8 @@ pub fn measure(
     if !(10_000..=1_000_000_000).contains(&job.interval_ns) {
         return Err(Error::Impossible("the interval of edges must be from 10us to 1s".into()));
     }
-    let driver_placement = placement.peer(job.driver_cpu, "an edge from one CPU to another")?;
+    let driver_placement =
+        placement.peer(job.driver_cpu.map(|cpu| (cpu, "--from-cpu")), "an edge from one CPU to another")?;
     job.wiring.try_out()?;
     let prepare = |_: &ThreadSetup| EdgeObserver::start(job, driver_placement);
     session::run(name, placement, limits, prepare, observer)

@@ -105,7 +105,8 @@ fn observer_placement(job: &Job, placement: Placement) -> Result<Placement, Erro
         let why = "the answering thread could share the observer's CPU, and be kept waiting by it (name its CPU)";
         return Err(Error::Impossible(why.into()));
     }
-    let peer = placement.peer(job.observer_cpu, "an answer that is observed from another CPU")?;
+    let peer = placement
+        .peer(job.observer_cpu.map(|cpu| (cpu, "--observer-cpu")), "an answer that is observed from another CPU")?;
     Ok(Placement { policy: Policy::Fifo(99), prepared: true, ..peer })
 }
 

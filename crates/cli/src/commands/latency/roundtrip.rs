@@ -99,7 +99,8 @@ impl RoundTrip {
     /// Both ends, in two network namespaces that end with this process.
     fn measure_here(&self) -> Result<Outcome, Failure> {
         let placement = self.measuring.placement.placement();
-        let peer = placement.peer(self.responder_cpu, "a round trip whose both ends are on this machine")?;
+        let asked = self.responder_cpu.map(|cpu| (cpu, "--responder-cpu"));
+        let peer = placement.peer(asked, "a round trip whose both ends are on this machine")?;
         let cable = Cable::new().map_err(Failure::new)?;
         let responder = peer.cpu.map_or("a thread".into(), |cpu| format!("a thread on CPU {cpu}"));
         if self.requests.way.is_udp() {
