@@ -48,6 +48,9 @@ pub struct Step {
     pub path: String,
     /// The value that is to stand again; empty for files.
     pub original: String,
+    /// Whether it is a value; of anything else the outcome says why in words.
+    #[serde(skip)]
+    pub is_value: bool,
     /// How it went.
     #[serde(flatten)]
     pub outcome: Undone,
@@ -110,10 +113,16 @@ fn undo_all(root: &Root, entries: &[Entry], force: bool) -> Vec<Undone> {
 
 fn step(entry: Entry, outcome: Undone) -> Step {
     let original = match &entry.undo {
-        Undo::Value { form, original, .. } | Undo::Along { form, original, .. } => form.value(original),
-        _ => String::new(),
+        Undo::Value { form, original, .. } | Undo::Along { form, original, .. } => Some(form.value(original)),
+        _ => None,
     };
-    Step { knob: entry.knob, path: entry.undo.path().into(), original, outcome }
+    Step {
+        path: entry.undo.path().into(),
+        knob: entry.knob,
+        is_value: original.is_some(),
+        original: original.unwrap_or_default(),
+        outcome,
+    }
 }
 
 /// The value, where it is neither the one that ontick left there nor the one from before.
@@ -141,7 +150,7 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
         }
         Undo::Link { path, target } => match root.link_target(path) {
             None => Ok(Undone::AlreadyAsBefore),
-            Some(now) if now != *target && !force => Ok(Undone::ChangedByOthers(now)),
+            Some(now) if now != *target && !force => Ok(Undone::ChangedByOthers(format!("it points to {now} now"))),
             Some(_) => root.remove(path).map(|()| Undone::Restored),
         },
         Undo::Folder { path } if !root.exists(path) => Ok(Undone::AlreadyAsBefore),

@@ -73,7 +73,7 @@ pub(crate) fn put_back(root: &Root, task: u32, since: u64, from: &str, to: &str)
     match () {
         () if within(to) => root.set(from, &task.to_string()).map(|()| Undone::Restored),
         () if within(from) => Ok(Undone::AlreadyAsBefore),
-        () => Ok(Undone::ChangedByOthers("another group".into())),
+        () => Ok(Undone::ChangedByOthers(format!("another program has moved task {task} to another group since"))),
     }
 }
 

@@ -80,3 +80,24 @@ fn render(done: &RolledBack, root: &RootFlag, style: &Style) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use ontick_machine::revert::{Reverted, Step};
+    use ontick_undo::Undone;
+
+    use super::*;
+
+    #[test]
+    fn an_edited_file_is_named_with_what_was_done_to_it() {
+        let outcome = Undone::ChangedByOthers("the file was edited where ontick had changed it".into());
+        let path = "/boot/grub/custom.cfg".to_owned();
+        let step = Step { knob: "boot".into(), path, original: String::new(), is_value: false, outcome };
+        let reverted = Reverted { steps: vec![step], ..Reverted::default() };
+        let done = RolledBack { kernel: None, reverted, modules_stay: None, tuned: false, notes: Vec::new() };
+        let text = render(&done, &RootFlag::default(), &Style::default());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("custom.cfg: the file was edited where ontick had changed it (--force"), "{text}");
+        assert!(!words.contains("has set"), "{text}");
+    }
+}

@@ -217,6 +217,9 @@ pub fn undone(step: &Step) -> Entry {
         Undone::TakenOut => (Mark::Good, "taken out", format!("{to}: what another program wrote there since stays")),
         Undone::AlreadyAsBefore => (Mark::Good, "as before", to),
         Undone::Gone => (Mark::Plain, "gone", to),
+        Undone::ChangedByOthers(why) if !step.is_value => {
+            (Mark::Look, "left", format!("{to}: {why} (--force restores it)"))
+        }
         Undone::ChangedByOthers(now) => {
             (Mark::Look, "left", format!("another program has set {now} since; it was {to} (--force restores it)"))
         }
