@@ -15,8 +15,8 @@ pub enum ArgumentsError {
     /// No arguments at all.
     #[error("is empty: the kernel would have no root to boot from")]
     Empty,
-    /// Only the first line counts.
-    #[error("has more than one line, but only the first is used: join them or delete the others")]
+    /// Some loaders use the first line only, others join all.
+    #[error("has more than one line: join them into one")]
     SeveralLines,
     /// An `extlinux.conf` whose default entry has no arguments.
     #[error("has no append line in its default entry: add one first")]
@@ -77,6 +77,9 @@ pub enum BootError {
     /// And only that of later ones.
     #[error("a boot can be tried (tryboot) on a Raspberry Pi 4 and later")]
     NoTrialOnThisPi,
+    /// A trial of `ontick kernel`.
+    #[error("{0} is that of a kernel on trial: keep it or go back first (ontick kernel keep, ontick kernel rollback)")]
+    KernelTrial(String),
     /// Somebody else's trial.
     #[error("{0} is there already and not from ontick: remove it first")]
     ForeignTrial(String),

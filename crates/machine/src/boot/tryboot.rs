@@ -6,6 +6,9 @@ use crate::config_txt;
 use crate::facts::{Facts, board};
 use crate::root::Root;
 
+/// Stands in the files that `ontick kernel` writes.
+const KERNEL_MARK: &str = "Written by ontick kernel;";
+
 /// Whose files they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Tryboot<'a> {
@@ -36,8 +39,11 @@ impl Tryboot<'_> {
             return Err(BootError::NoTrialOnThisPi);
         }
         let tried = format!("{}tryboot.txt", folder_of(config));
-        if root.text(&tried).is_ok_and(|text| !text.contains(self.mark)) {
-            return Err(BootError::ForeignTrial(tried));
+        match root.text(&tried) {
+            Ok(text) if text.contains(self.mark) => {}
+            Ok(text) if text.contains(KERNEL_MARK) => return Err(BootError::KernelTrial(tried)),
+            Ok(_) => return Err(BootError::ForeignTrial(tried)),
+            Err(_) => {}
         }
         let line = format!("{}{}", folder_of(cmdline), self.line);
         let text = one_line::with(&read(root, cmdline)?, args).map_err(in_file(cmdline))?;
