@@ -52,6 +52,9 @@ pub enum InstallError {
         /// The package that they belong to, where that is known.
         owner: Option<String>,
     },
+    /// Modules that a rollback left to the kernel that ran.
+    #[error("{0} is ontick's own, of a kernel that was rolled back while it ran: restart, then roll back once more")]
+    ModulesLeft(String),
     /// Something of this name is there.
     #[error("{0} is there already and not from ontick: choose another name")]
     NameTaken(String),

@@ -123,13 +123,19 @@ fn rewrite(root: &Root, kernel: &Installed, edit: &Edit, journal: &mut Journal) 
 
 /// Somebody edited what ontick had written: whatever is written now, the way back would not be clear.
 fn refuse_tangled(root: &Root, journal: &Journal, edit: &Edit) -> Result<(), KeepError> {
-    let Some(Undo::File { original: Some(before), wanted, .. }) = journal.entry(&edit.path).map(|e| &e.undo) else {
+    let Some(Undo::File { original, wanted, stood, .. }) = journal.entry(&edit.path).map(|e| &e.undo) else {
         return Ok(());
     };
-    let (Content::Text(before), Content::Text(wanted)) = (before, wanted) else { return Ok(()) };
-    let now = root.text(&edit.path).unwrap_or_default();
-    match now == *wanted || now == *before || merge::without(before, wanted, &now).is_some() {
-        true => Ok(()),
-        false => Err(KeepError::Edited(edit.path.clone())),
+    let Some(now) = root.bytes(&edit.path).ok().map(Content::from) else { return Ok(()) };
+    if [Some(wanted), original.as_ref(), stood.as_ref()].contains(&Some(&now)) {
+        return Ok(());
+    }
+    match (original, wanted, &now) {
+        (Some(Content::Text(before)), Content::Text(wanted), Content::Text(now))
+            if merge::without(before, wanted, now).is_some() =>
+        {
+            Ok(())
+        }
+        _ => Err(KeepError::Edited(edit.path.clone())),
     }
 }

@@ -131,7 +131,7 @@ impl InstallPlan {
         let seen = loader::survey(root, facts, &place, package, &name)?;
         let initramfs = initramfs::decide(root, package, &seen, &mut notes)?;
         let kernel = seen.kernel(package, &name, initramfs != Initramfs::None);
-        refuse_taken(root, &place, &kernel)?;
+        refuse_taken(root, &journal, &place, &kernel)?;
         let space = space::check(root, package, &kernel, &seen, &initramfs)?;
         let written = loader::write(root, facts, &place, &kernel, loader::Stage::Try)?;
         let once = loader::once(root, &place, &kernel, options.once)?;
@@ -169,12 +169,15 @@ fn refuse_second(root: &Root, journal: &Journal) -> Result<(), InstallError> {
 }
 
 /// Nothing that is there is written over.
-fn refuse_taken(root: &Root, place: &BootFiles, kernel: &Installed) -> Result<(), InstallError> {
+fn refuse_taken(root: &Root, journal: &Journal, place: &BootFiles, kernel: &Installed) -> Result<(), InstallError> {
     let beside_others = lies_beside_others(place);
     let file = |name: &String| format!("{}/{name}", kernel.folder);
     let files: Vec<String> = [&kernel.kernel].into_iter().chain(&kernel.initramfs).map(file).collect();
     let own = (!beside_others).then(|| kernel.folder.clone());
     let modules = Installed::modules_of(&kernel.release);
+    if journal.entry(&modules).is_some() && root.exists(&format!("{modules}/{}", tree::MARKER)) {
+        return Err(InstallError::ModulesLeft(modules));
+    }
     // Another name would not help where the release is part of it.
     let (by_release, by_name): (Vec<String>, Vec<String>) = match beside_others {
         true => ([modules].into_iter().chain(trees_of(place, kernel)).chain(files).collect(), Vec::new()),

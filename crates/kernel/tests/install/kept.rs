@@ -24,6 +24,10 @@ fn a_kernel_of_which_only_modules_are_left_is_not_kept() {
         assert!(matches!(refused, Err(KeepError::NotInstalled)), "{name}: {refused:?}");
         same(&machine, &before, name);
 
+        let packed = kernel(arch);
+        let again = InstallPlan::make(&machine.root, &machine.facts(), &packed.package, &options(name)).unwrap_err();
+        assert!(again.to_string().contains("restart, then roll back once more"), "{name}: {again}");
+
         let second = "6.13.1-rt2";
         install(&machine, &machine.root, &pack(&packed::files(arch, second)), &options(name)).unwrap();
         assert_eq!(keep(&machine, &machine.root).unwrap().kernel.release, second, "{name}");
@@ -144,4 +148,16 @@ fn a_default_that_the_firmware_keeps_is_not_overruled_in_vain() {
         default(&free);
         keep(&machine, &machine.root).unwrap_or_else(|e| panic!("\"{free}\": {e}"));
     }
+}
+
+#[test]
+fn a_new_boot_file_that_was_edited_is_not_kept_over() {
+    let machine = lay("x86-grub");
+    install(&machine, &machine.root, &kernel(Arch::Amd64), &options("x86-grub")).unwrap();
+    let file = "/boot/grub/custom.cfg";
+    machine.write(file, &machine.read(file).replace("menuentry", "menuentry --unrestricted"));
+    let before = state(&machine);
+    let refused = keep(&machine, &machine.root);
+    assert!(matches!(&refused, Err(KeepError::Edited(path)) if path == file), "{refused:?}");
+    same(&machine, &before, "refused");
 }

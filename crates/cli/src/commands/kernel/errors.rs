@@ -14,9 +14,10 @@ pub(super) fn not_installed(error: InstallError, root: &RootFlag) -> Failure {
         cause = problem;
     }
     let mends = match cause {
-        InstallError::Left { .. } | InstallError::Interrupted | InstallError::AlreadyInstalled(_) => {
-            Some(root.command("sudo ontick kernel rollback"))
-        }
+        InstallError::Left { .. }
+        | InstallError::Interrupted
+        | InstallError::AlreadyInstalled(_)
+        | InstallError::ModulesLeft(_) => Some(root.command("sudo ontick kernel rollback")),
         InstallError::ReleaseTaken { .. } => Some("ontick kernel build --name NAME".into()),
         InstallError::BadName(_) | InstallError::NameTaken(_) => Some("--name NAME".into()),
         InstallError::Loader(error) => of_loader(error, root),
