@@ -126,17 +126,8 @@ const NOTIFIED_NS: [(u64, u64); 12] = [
 ];
 /// By polling, each of these is tried: a machine's stops spoil as many symbols of slow codes as of quick ones, so that
 /// quick ones are no harder until their steps come near the jitter of edges.
-const POLLED_NS: [(u64, u64); 9] = [
-    (6_000, 3_000),
-    (3_000, 1_500),
-    (2_000, 1_000),
-    (1_000, 700),
-    (1_000, 500),
-    (700, 400),
-    (600, 400),
-    (500, 400),
-    (400, 400),
-];
+const POLLED_NS: [(u64, u64); 8] =
+    [(6_000, 3_000), (3_000, 1_500), (2_000, 1_000), (1_000, 700), (1_000, 500), (700, 400), (500, 400), (400, 400)];
 /// Trials of a whole search, at most.
 pub fn most_trials(method: Method) -> u64 {
     let of_alphabet = match method {
