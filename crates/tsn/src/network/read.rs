@@ -120,7 +120,7 @@ fn head_of(head: Option<Table>, report: &mut Report) -> Result<(Defaults, u64, O
     let defaults = Defaults { rate: 1_000_000_000, propagation_ns: 0, processing_ns: 0, queues: 8 };
     let Some(mut table) = head else { return Ok((defaults, 0, Overhead::Wire)) };
     let defaults = delays(&mut table, &defaults, report);
-    let sync = table.parsed("sync-error", report, values::time);
+    let sync = table.parsed("sync-error", report, within_a_second);
     let overhead = table.choice("overhead", &[("wire", Overhead::Wire), ("payload", Overhead::PayloadOnly)], report);
     table.finish(report);
     Ok((defaults?, sync?.map_or(0, Spanned::into_inner), overhead?.map_or(Overhead::Wire, Spanned::into_inner)))
@@ -417,6 +417,16 @@ mod tests {
             said(&format!("{NODES}{}{STREAM}", links("p1", "p1"))),
             "f:5:41: interface \"p1\" has a cable already, in line 4; one interface has one cable"
         );
+    }
+
+    #[test]
+    fn clocks_differ_by_a_second_at_most() {
+        let toml = |sync: &str| said(&format!("network = {{ sync-error = \"{sync}\" }}\n{NODES}{LINKS}{STREAM}"));
+        assert_eq!(toml("1s"), "");
+        assert_eq!(toml("9000000000s"), "f:1:26: `sync-error`: \"9000000000s\" is more than 1s");
+        let json = include_str!("../../../../fuzz/seeds/switch_network/named_twice.json");
+        let json = said(&json.replacen('{', "{ \"network\": { \"sync-error\": \"9000000000s\" }, ", 1));
+        assert!(json.contains("`sync-error`: \"9000000000s\" is more than 1s"), "{json}");
     }
 
     #[test]
