@@ -61,12 +61,12 @@ pub(super) fn run(input: &ValidationInput, verdict: &mut Verdict) {
         let of = &input.network.streams[delay.stream];
         let spread = delay.most_ns - delay.least_ns;
         // What clocks and data planes differ by is no doing of the schedule's; frames that come behind the first of their
-        // message need not wait for a gate, so it adds up from link to link.
-        let of_link = |link: &LinkId| {
-            let (least, most) = input.network.processing_ns(*link);
+        // message need not wait for a gate, so it adds up from link to link of the way to the listener.
+        let of_link = |link: LinkId| {
+            let (least, most) = input.network.processing_ns(link);
             input.network.timing.latest_ns() + most - least
         };
-        let of_links: u64 = input.schedule.routes[delay.stream].iter().map(of_link).sum();
+        let of_links: u64 = plan.next[delay.stream].towards(input.network, delay.listener).map(of_link).sum();
         let unsteady_ns = 2 * input.network.sync_error_ns + of_links;
         if spread > of.jitter_ns + unsteady_ns {
             verdict.add(Fault::Jitter(delay.stream, delay.listener, spread));
@@ -150,6 +150,14 @@ impl Next {
     fn behind(&self, node: NodeId) -> impl Iterator<Item = LinkId> {
         let first = self.links.partition_point(|(other, _)| *other < node);
         self.links[first..].iter().take_while(move |(other, _)| *other == node).map(|(_, link)| *link)
+    }
+
+    /// The links by which messages come to a node, the last first.
+    fn towards<'a>(&'a self, network: &'a Network, node: NodeId) -> impl Iterator<Item = LinkId> + 'a {
+        let into = |node: NodeId| self.links.iter().map(|(_, link)| *link).find(|link| network.links[*link].to == node);
+        let back = move |link: &LinkId| into(network.links[*link].from);
+        // One link leads to each node, and none to the talker; what does not begin there may go in circles.
+        std::iter::successors(into(node), back).take(self.links.len())
     }
 }
 

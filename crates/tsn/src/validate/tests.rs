@@ -263,6 +263,30 @@ fn jitter_is_judged_beside_what_clocks_differ_by() {
     assert!(!sent_in_turn(10_000, 10_000, 500).counts.contains_key("jitter"));
 }
 
+/// What a data plane may take at one time and not at another, only on the way to this listener, each link of which may take
+/// 2 us; the whole tree takes 10 us.
+#[test]
+fn jitter_of_a_listener_is_judged_by_the_links_to_it() {
+    let mut network = samples::ring(3, 1);
+    network.streams[0].listeners = vec![4, 5];
+    let network = network.timed(EgressTiming { forwarding_ns: 1_000, ..EgressTiming::IDEAL });
+    let route = [(3, 0), (0, 1), (1, 4), (0, 2), (2, 5)];
+    let link = |(from, to)| network.links.iter().position(|link| (link.from, link.to) == (from, to)).unwrap();
+    let route: Vec<LinkId> = route.into_iter().map(link).collect();
+    let cycle_ns = network.streams[0].period_ns;
+    let open = |link: &LinkId| Window { link: *link, queue: 7, begin_ns: 0, end_ns: cycle_ns, cycle_ns };
+    let send = |offset_ns| Send { stream: 0, offset_ns, queues: route.iter().map(|link| (*link, 7)).collect() };
+    let jitter = |later_ns| {
+        let schedule = Schedule {
+            windows: route.iter().map(open).collect(),
+            sends: vec![send(0), send(later_ns)],
+            routes: vec![route.clone()],
+        };
+        judged(&network, &schedule).counts.get("jitter").copied()
+    };
+    assert_eq!((jitter(0), jitter(4_000)), (None, Some(2)));
+}
+
 /// Planned for clocks that agree, to the nanosecond: with clocks that do not, messages miss their windows.
 #[test]
 fn clocks_that_differ_by_more_than_was_planned_for() {
