@@ -68,7 +68,7 @@ pub(super) fn run(input: &ValidationInput, verdict: &mut Verdict) {
         };
         let of_links: u64 = plan.next[delay.stream].towards(input.network, delay.listener).map(of_link).sum();
         let unsteady_ns = 2 * input.network.sync_error_ns + of_links;
-        if spread > of.jitter_ns + unsteady_ns {
+        if spread > of.jitter_ns.saturating_add(unsteady_ns) {
             verdict.add(Fault::Jitter(delay.stream, delay.listener, spread));
         }
     }

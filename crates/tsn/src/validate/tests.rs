@@ -287,6 +287,12 @@ fn jitter_of_a_listener_is_judged_by_the_links_to_it() {
     assert_eq!((jitter(0), jitter(4_000)), (None, Some(2)));
 }
 
+/// tsnkit's tables have such numbers.
+#[test]
+fn any_jitter_may_be_allowed() {
+    assert!(sent_in_turn(10_000, u64::MAX, 500).holds());
+}
+
 /// Planned for clocks that agree, to the nanosecond: with clocks that do not, messages miss their windows.
 #[test]
 fn clocks_that_differ_by_more_than_was_planned_for() {
