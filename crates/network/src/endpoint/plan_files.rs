@@ -138,6 +138,18 @@ mod tests {
         changed.streams.iter_mut().for_each(|of| of.size += 1);
         let said = fits(&changed).unwrap_err().to_string();
         assert!(said.contains(" and 4 more streams as the network has it now: plan again"), "{said}");
+        // Its way takes longer than it was planned for.
+        for change in [
+            |network: &mut Network| network.links.iter_mut().for_each(|link| link.processing_ns += 1),
+            |network: &mut Network| network.links.iter_mut().for_each(|link| link.propagation_ns += 1),
+            |network: &mut Network| network.sync_error_ns += 1,
+            |network: &mut Network| network.timing.forwarding_ns = 3_000,
+        ] {
+            let mut slower = network.clone();
+            change(&mut slower);
+            let said = fits(&slower).unwrap_err().to_string();
+            assert!(said.contains(" and 4 more streams as the network has it now: plan again"), "{said}");
+        }
         // The plan has a place for them, which was made for gates that open exactly on time.
         let unsuited = |network: &Network| Planned::read(network.clone(), file.path()).unwrap().unsuited();
         assert_eq!(unsuited(&network), None);

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::suits::suits;
 use super::timetable::{Placed, PlacedHop, Timetable};
 use crate::config::show_mac;
 use crate::network::{LinkId, Network, NodeId, StreamId};
@@ -231,7 +232,7 @@ impl Document {
         ))
     }
 
-    /// Places of those streams that the network still has as they were planned; all others have none.
+    /// Places of those streams that the network still has, and carries, as they were planned; all others have none.
     pub fn timetable(&self, network: &Network) -> Timetable {
         let names = Names::new(network);
         let mut table = Timetable { placed: vec![None; network.streams.len()] };
@@ -300,7 +301,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The place, if the stream is still what it was planned for.
+/// The place, if the stream and its way are still what it was planned for.
 fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStream) -> Option<Placed> {
     let of = &network.streams[stream];
     let unchanged = of.period_ns == planned.period_ns
@@ -314,7 +315,7 @@ fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStr
         let before = hops.iter().position(|hop| network.links[hop.link].to == from);
         let (arrives_ns, begin_ns, end_ns) = (hop.arrives_ns, hop.begin_ns, hop.end_ns);
         let sound = (from == of.talker || before.is_some()) && arrives_ns <= begin_ns && begin_ns < end_ns;
-        if !sound || end_ns - begin_ns < network.window_ns(stream, link) {
+        if !sound || planned.queue >= network.links[link].queues {
             return None;
         }
         let delivers = of.listeners.contains(&network.links[link].to);
@@ -324,12 +325,8 @@ fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStr
         hops.push(PlacedHop { link, before, arrives_ns, begin_ns, end_ns, delivered_ns: hop.delivered_ns });
     }
     let delivered = hops.iter().filter(|hop| hop.delivered_ns.is_some()).count();
-    (unchanged && delivered == of.listeners.len()).then_some(Placed {
-        stream,
-        queue: planned.queue,
-        waits: planned.waits,
-        hops,
-    })
+    let placed = Placed { stream, queue: planned.queue, waits: planned.waits, hops };
+    (unchanged && delivered == of.listeners.len() && suits(network, &placed)).then_some(placed)
 }
 
 #[cfg(test)]
@@ -438,6 +435,13 @@ mod tests {
         assert!(!keeps(|hops| hops[1].end_ns -= 1) && !keeps(|hops| hops[1].end_ns = hops[1].begin_ns));
         assert!(!keeps(|hops| hops[1].end_ns = hops[1].begin_ns - 1));
         assert!(!keeps(|hops| hops[2].delivered_ns = None) && !keeps(|hops| hops[1].delivered_ns = Some(9_000)));
+        // A queue that a port lacks, whatever else it has.
+        let in_queue = |queue| {
+            let mut document = document.clone();
+            document.streams[0].queue = queue;
+            document.timetable(&network).missing().next().is_none()
+        };
+        assert_eq!([6, 7, 8, 9, 255].map(in_queue), [true, true, false, false, false]);
         // Links that do not lead on from the talker.
         assert!(!keeps(|hops| drop(hops.remove(0))) && !keeps(|hops| hops.swap(0, 1)));
     }

@@ -23,6 +23,7 @@ pub mod random;
 mod route;
 mod search;
 mod short_gaps;
+mod suits;
 pub mod timetable;
 pub mod tsnkit;
 

@@ -339,5 +339,8 @@ proptest! {
         let verdict = judged(&network, &table);
         prop_assert!(verdict.holds(), "{:?}", in_words(&network, &verdict));
         prop_assert!(verdict.complete);
+        // And is kept wherever it is planned anew.
+        let document = Document::new(&network, &table, &gate_control_list::schedule(&network, &table).unwrap());
+        prop_assert_eq!(document.timetable(&network), table);
     }
 }
