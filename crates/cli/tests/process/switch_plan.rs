@@ -224,6 +224,18 @@ fn tsnkits_tables_are_taken_and_written() {
     let gcl = fs::read_to_string(folder.path().join("out-GCL.csv")).unwrap();
     assert!(gcl.starts_with("link,queue,start,end,cycle\n\"(0, 1)\",7,"), "{gcl}");
 
+    // A plan of such a network is the one file.
+    let of_tables = |words: &[&str]| {
+        let words = [words, &tables[..5]].concat();
+        ontick(&words).current_dir(&folder).output().unwrap()
+    };
+    let planned = of_tables(&["network", "plan", "--out", "plan.json"]);
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    let held = of_tables(&["network", "validate", "plan.json"]);
+    assert_eq!(held.status.code(), Some(0), "{}{}", stdout(&held), stderr(&held));
+    let neither = of_tables(&["network", "validate"]);
+    assert!(stderr(&neither).contains("name a plan, or --tsnkit PREFIX"), "{}", stderr(&neither));
+
     write("task.csv", "stream,src,dst,size,period,deadline,jitter\n0,1,[2],100,0,500000,0\n");
     let wrong = asked("plan");
     assert_eq!(wrong.status.code(), Some(2));

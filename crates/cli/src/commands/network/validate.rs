@@ -33,7 +33,7 @@ pub struct Validate {
     #[arg(required_unless_present = "task", value_name = "FILE")]
     first: Option<PathBuf>,
     /// The plan, as `plan --out` writes it
-    #[arg(required_unless_present = "tsnkit", value_name = "PLAN")]
+    #[arg(required_unless_present_any = ["tsnkit", "task"], value_name = "PLAN")]
     second: Option<PathBuf>,
     #[command(flatten)]
     network: NetworkFlags,
