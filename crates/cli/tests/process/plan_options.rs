@@ -180,6 +180,33 @@ fn a_rate_of_ten_is_read_in_the_unit_that_is_named() {
     }
 }
 
+/// Tables name a link by the numbers of its nodes: one of two cables would have the gates of both.
+#[test]
+fn what_tsnkits_tables_cannot_tell_apart_is_refused() {
+    let text = "switch = [{ name = \"1\" }, { name = \"2\" }]\nstation = [{ name = \"3\" }, { name = \"4\" }]\n\
+                link = [{ between = [\"3\", \"1\"] }, { between = [\"1\", \"2\"] }, { between = [\"2\", \"4\"] }]\n\
+                stream = [{ name = \"0\", from = \"3\", to = \"4\", size = 64, period = \"1ms\" }]\n";
+    let (folder, _) = network();
+    let validated = || {
+        let words = ["network", "validate", "network.toml", "--tsnkit", "out"];
+        ontick(&words).current_dir(&folder).output().unwrap()
+    };
+    assert_eq!(plan(&folder, text, &["--tsnkit", "out"]).status.code(), Some(0));
+    assert_eq!(validated().status.code(), Some(0), "{}", stderr(&validated()));
+    let twice =
+        text.replace("{ between = [\"1\", \"2\"] }", "{ between = [\"1\", \"2\"] }, { between = [\"2\", \"1\"] }");
+    let cables =
+        "ontick: --tsnkit: its tables name a link by its two nodes, and between 2 and 1 there are several cables\n";
+    let alike = text.replace("\"4\"", "\"01\"");
+    let numbers = "ontick: --tsnkit: its tables have numbers for names, and \"1\" and \"01\" are the same one\n";
+    for (text, why) in [(&twice, cables), (&alike, numbers)] {
+        let planned = plan(&folder, text, &["--tsnkit", "other", "--out", "plan.json"]);
+        assert_eq!((planned.status.code(), stderr(&planned).as_str()), (Some(2), why));
+        assert!(!folder.path().join("other-GCL.csv").exists() && !folder.path().join("plan.json").exists());
+        assert_eq!((validated().status.code(), stderr(&validated()).as_str()), (Some(2), why));
+    }
+}
+
 #[test]
 fn streams_that_a_switch_cannot_tell_apart_do_not_hold() {
     let (folder, _) = planned_with(&[]);

@@ -31,6 +31,46 @@ pub fn read(task: &str, topo: &str, rates: Option<RateUnit>, overhead: Overhead)
     streams_of(task, network)
 }
 
+/// Why the tables cannot tell what a network has apart.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamesError {
+    /// A name is none of theirs.
+    #[error("its tables have numbers for names, and here is \"{0}\"")]
+    NotNumber(String),
+    /// Two names of nodes, or of streams, are the same number.
+    #[error("its tables have numbers for names, and \"{0}\" and \"{1}\" are the same one")]
+    OneNumber(String, String),
+    /// A link is known by its nodes alone.
+    #[error("its tables name a link by its two nodes, and between {0} and {1} there are several cables")]
+    SeveralCables(String, String),
+}
+
+/// Whether tables can be of this network.
+pub fn check_names(network: &Network) -> Result<(), NamesError> {
+    distinct(network.streams.iter().map(|stream| &stream.name))?;
+    distinct(network.nodes.iter().map(|node| &node.name))?;
+    let mut known = HashSet::new();
+    match network.links.iter().find(|link| !known.insert((link.from, link.to))) {
+        None => Ok(()),
+        Some(Link { from, to, .. }) => {
+            let [from, to] = [from, to].map(|node| network.nodes[*node].name.clone());
+            Err(NamesError::SeveralCables(from, to))
+        }
+    }
+}
+
+fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), NamesError> {
+    let mut known: HashMap<u64, &String> = HashMap::new();
+    for name in names {
+        let number = name.parse().map_err(|_| NamesError::NotNumber(name.clone()))?;
+        if let Some(other) = known.insert(number, name) {
+            return Err(NamesError::OneNumber(other.clone(), name.clone()));
+        }
+    }
+    Ok(())
+}
+
 /// A table as it is read.
 pub(crate) struct Rows<'a> {
     reader: csv::Reader<&'a [u8]>,
@@ -324,6 +364,28 @@ mod tests {
         assert_eq!(kinds, [Kind::Switch, Kind::Station, Kind::Station, Kind::Station]);
         assert_eq!(network.streams[1].listeners, [1, 3]);
         assert_eq!(network.links[0].processing_ns, 2_000);
+    }
+
+    #[test]
+    fn what_tables_cannot_tell_apart_is_found() {
+        let network = read(TASKS, TOPOLOGY, None).unwrap();
+        assert_eq!(check_names(&network), Ok(()));
+        let said = |change: fn(&mut Network)| {
+            let mut network = network.clone();
+            change(&mut network);
+            check_names(&network).unwrap_err().to_string()
+        };
+        let same = "its tables have numbers for names, and \"1\" and \"01\" are the same one";
+        assert_eq!(said(|network| network.nodes[2].name = "01".into()), same);
+        let same = "its tables have numbers for names, and \"00\" and \"0\" are the same one";
+        assert_eq!(
+            said(|network| (network.streams[0].name, network.streams[1].name) = ("00".into(), "0".into())),
+            same
+        );
+        let none = "its tables have numbers for names, and here is \"s1\"";
+        assert_eq!(said(|network| network.nodes[1].name = "s1".into()), none);
+        let several = "its tables name a link by its two nodes, and between 2 and 0 there are several cables";
+        assert_eq!(said(|network| network.links.push(network.links[2].clone())), several);
     }
 
     #[test]

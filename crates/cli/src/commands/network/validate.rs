@@ -11,7 +11,7 @@ use ontick_units::{count, exact, show};
 use serde_json::json;
 
 use super::network_flags::NetworkFlags;
-use super::plan::read_plan;
+use super::plan::{read_plan, tsnkit_names};
 use super::timing_flags::TimingFlags;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
@@ -86,7 +86,10 @@ impl Validate {
                 let wrong = |error| Failure::new(format!("{}: {error}", file.display()));
                 read_plan(file)?.schedule(network).map_err(wrong)
             }
-            (None, Some(prefix)) => files::tsnkit_schedule(prefix, network).map_err(Failure::new),
+            (None, Some(prefix)) => {
+                tsnkit_names(network)?;
+                files::tsnkit_schedule(prefix, network).map_err(Failure::new)
+            }
             _ => Err(Failure::new("name a plan, or --tsnkit PREFIX, and not both (see --help)")),
         }
     }

@@ -9,6 +9,7 @@ use ontick_switch::files;
 use ontick_tsn::config;
 use ontick_tsn::model::Base;
 use ontick_tsn::network::Network;
+use ontick_tsn::network::tsnkit::check_names;
 use ontick_tsn::planning::nodes::{self, Form};
 use ontick_tsn::planning::{Document, Timetable, forwarding, tsnkit};
 use ontick_tsn::target::Target;
@@ -50,10 +51,8 @@ pub struct Delivery {
 impl Delivery {
     /// What cannot be delivered is known before anything is computed.
     pub fn check(&self, network: &Network) -> Result<(), Failure> {
-        let number = |name: &str| name.parse::<u32>().is_ok();
-        let named = network.streams.iter().map(|s| &s.name).chain(network.nodes.iter().map(|n| &n.name));
-        if let (Some(_), Some(name)) = (&self.tsnkit, named.into_iter().find(|name| !number(name))) {
-            return Err(Failure::new(format!("--tsnkit: its tables have numbers for names, and here is \"{name}\"")));
+        if self.tsnkit.is_some() {
+            tsnkit_names(network)?;
         }
         if let Some(picture) = &self.picture {
             pictures::kind(picture)?;
@@ -146,6 +145,11 @@ fn not_forwarded(network: &Network, schedule: &Schedule, target: &Target) -> Opt
     network.streams.iter().find(|stream| stream.address.is_some())?;
     let error = forwarding::forwarding(network, schedule, target.plane).err()?;
     Some(format!("no switch can carry out this plan: {error}"))
+}
+
+/// Refuses a network that tsnkit's tables cannot be of.
+pub fn tsnkit_names(network: &Network) -> Result<(), Failure> {
+    check_names(network).map_err(|error| Failure::new(format!("--tsnkit: {error}")))
 }
 
 /// A plan that was written before.

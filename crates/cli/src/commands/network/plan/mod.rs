@@ -12,7 +12,7 @@ use clap::Args;
 use super::network_flags::NetworkFlags;
 use crate::failure::{Failure, Outcome};
 
-pub use delivered::read_plan;
+pub use delivered::{read_plan, tsnkit_names};
 
 /// Compute the gates of all switches of a network from its streams.
 ///
