@@ -208,6 +208,25 @@ fn what_tsnkits_tables_cannot_tell_apart_is_refused() {
 }
 
 #[test]
+fn files_of_nodes_that_an_earlier_plan_wrote_are_named() {
+    let (folder, text) = network();
+    let noted = || {
+        let planned = plan(&folder, &text, &["--nodes", "nodes"]);
+        assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+        stderr(&planned)
+    };
+    assert!(!noted().contains("did not write") && !noted().contains("did not write"), "{}", noted());
+    for name in ["spare.toml", "old.toml", "notes.txt"] {
+        fs::write(folder.path().join("nodes").join(name), "").unwrap();
+    }
+    assert!(noted().contains("this plan did not write old.toml, spare.toml in nodes; remove what is"), "{}", noted());
+    for name in ["a.toml", "b.toml"] {
+        fs::write(folder.path().join("nodes").join(name), "").unwrap();
+    }
+    assert!(noted().contains("this plan did not write a.toml and 3 more in nodes; "), "{}", noted());
+}
+
+#[test]
 fn streams_that_a_switch_cannot_tell_apart_do_not_hold() {
     let (folder, _) = planned_with(&[]);
     assert_eq!(validate(&folder, &[]).status.code(), Some(0));

@@ -1,5 +1,6 @@
 //! Where a plan goes: a document, a file for each node, tsnkit's tables, pictures.
 
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use clap::Args;
 use ontick_record::{output_file, store};
 use ontick_switch::files;
 use ontick_tsn::config;
-use ontick_tsn::model::Base;
+use ontick_tsn::model::{Base, Switch};
 use ontick_tsn::network::Network;
 use ontick_tsn::network::tsnkit::check_names;
 use ontick_tsn::planning::nodes::{self, Form};
@@ -98,6 +99,7 @@ impl Delivery {
                 let file = folder.join(format!("{}.toml", switch.name));
                 store::write_whole(&file, config::write(switch).as_bytes())?;
             }
+            notes.extend(others(folder, &switches));
             if target.plane.is_none() {
                 notes.push(
                     "windows are exactly as long as their messages, which no data plane of this machine carries: plan with --target user, kernel or hardware"
@@ -138,6 +140,24 @@ impl Delivery {
         let guard_bands = self.guard_bands || !target.length_aware;
         Ok(Form { base, guard_bands, most_entries, shortest_ns: target.shortest_ns, plane: target.plane })
     }
+}
+
+/// Which files of the folder look as if they were this plan's, and are not: a node whose streams are gone has none now.
+fn others(folder: &Path, switches: &[Switch]) -> Option<String> {
+    let own: HashSet<String> = switches.iter().map(|switch| format!("{}.toml", switch.name)).collect();
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut others: Vec<String> = names.filter(|name| name.ends_with(".toml") && !own.contains(name)).collect();
+    others.sort_unstable();
+    let named = match others.as_slice() {
+        [] => return None,
+        all if all.len() <= 3 => all.join(", "),
+        all => format!("{} and {} more", all[0], all.len() - 1),
+    };
+    Some(format!(
+        "this plan did not write {named} in {}; remove what is of an earlier plan, or it may be set up with this one",
+        folder.display()
+    ))
 }
 
 /// Why no switch could forward the streams as they are planned. Addresses that are assigned are fit for all.
