@@ -107,8 +107,11 @@ fn of_stream(network: &Network, placed: &Placed) -> Vec<Row> {
                 let name = format!("{link}: {what}{} to {}", exact(begin_ns), exact(end_ns));
                 Bar { begin_ns, end_ns, colour: place, name, waits }
             };
-            if hop.arrives_ns < hop.begin_ns {
-                bars.push(bar(hop.arrives_ns, hop.begin_ns, true, "waits from "));
+            match u64::try_from(hop.arrives_ns) {
+                Ok(arrives_ns) if arrives_ns == hop.begin_ns => {}
+                Ok(arrives_ns) => bars.push(bar(arrives_ns, hop.begin_ns, true, "waits from ")),
+                // The picture begins with the period.
+                Err(_) => bars.push(bar(0, hop.begin_ns, true, "waits from before ")),
             }
             bars.push(bar(hop.begin_ns, hop.end_ns, false, ""));
         }

@@ -66,8 +66,8 @@ pub struct PlannedHop {
     /// Which of several cables between them, from 2 on; the first is not numbered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cable: Option<usize>,
-    /// From when on a frame may be in the queue, from the beginning of a period.
-    pub arrives_ns: u64,
+    /// From when on a frame may be in the queue, from the beginning of a period; negative: before it, as clocks differ.
+    pub arrives_ns: i64,
     /// When the gate opens for it.
     pub begin_ns: u64,
     /// When its last bit has left, and the gap behind it is over.
@@ -178,8 +178,10 @@ impl Document {
             Err(DocumentError::Form(format!("{of} {name}: {ns} ns is more than two years")))
         };
         for stream in &self.streams {
-            let hop =
-                |hop: &PlannedHop| hop.arrives_ns.max(hop.begin_ns).max(hop.end_ns).max(hop.delivered_ns.unwrap_or(0));
+            let hop = |hop: &PlannedHop| {
+                let arrives_ns = hop.arrives_ns.unsigned_abs();
+                arrives_ns.max(hop.begin_ns).max(hop.end_ns).max(hop.delivered_ns.unwrap_or(0))
+            };
             let own = stream.period_ns.max(stream.offset_ns).max(stream.latency_ns);
             let latest = stream.hops.iter().map(hop).fold(own, u64::max);
             if latest > LATEST_NS {
@@ -314,7 +316,9 @@ fn same(network: &Network, names: &Names, stream: StreamId, planned: &PlannedStr
         let from = network.links[link].from;
         let before = hops.iter().position(|hop| network.links[hop.link].to == from);
         let (arrives_ns, begin_ns, end_ns) = (hop.arrives_ns, hop.begin_ns, hop.end_ns);
-        let sound = (from == of.talker || before.is_some()) && arrives_ns <= begin_ns && begin_ns < end_ns;
+        let sound = (from == of.talker || before.is_some())
+            && i128::from(arrives_ns) <= i128::from(begin_ns)
+            && begin_ns < end_ns;
         if !sound || planned.queue >= network.links[link].queues {
             return None;
         }
@@ -429,9 +433,10 @@ mod tests {
             document.timetable(&network).missing().next().is_none()
         };
         assert!(keeps(|_| ()));
-        assert!(keeps(|hops| hops[1].arrives_ns = hops[1].begin_ns) && keeps(|hops| hops[1].arrives_ns -= 1));
+        assert!(keeps(|hops| hops[1].arrives_ns = hops[1].begin_ns as i64) && keeps(|hops| hops[1].arrives_ns -= 1));
         assert!(keeps(|hops| hops[2].end_ns += 5));
-        assert!(!keeps(|hops| hops[1].arrives_ns = hops[1].begin_ns + 1));
+        assert!(keeps(|hops| hops[1].arrives_ns = -1));
+        assert!(!keeps(|hops| hops[1].arrives_ns = hops[1].begin_ns as i64 + 1));
         assert!(!keeps(|hops| hops[1].end_ns -= 1) && !keeps(|hops| hops[1].end_ns = hops[1].begin_ns));
         assert!(!keeps(|hops| hops[1].end_ns = hops[1].begin_ns - 1));
         assert!(!keeps(|hops| hops[2].delivered_ns = None) && !keeps(|hops| hops[1].delivered_ns = Some(9_000)));
@@ -460,7 +465,7 @@ mod tests {
         };
         let changes: [fn(&mut Document, u64); 5] = [
             |document, ns| document.streams[0].period_ns = ns,
-            |document, ns| document.streams[0].hops[0].arrives_ns = ns,
+            |document, ns| document.streams[0].hops[0].arrives_ns = -(ns as i64),
             |document, ns| {
                 document.streams[0].latency_ns = ns;
                 document.streams[0].hops[2].delivered_ns = Some(ns);

@@ -6,7 +6,7 @@
 use super::occupancy::{Occupancy, Use};
 use super::periodic_intervals::gcd;
 use super::random::Random;
-use super::route::Route;
+use super::route::{Hop, Route};
 use crate::network::{LinkId, StreamId};
 
 /// Times that one use is in the way at most; one that is more often is always in the way.
@@ -63,9 +63,12 @@ struct Label {
 impl Eviction<'_> {
     /// The cheapest starts from which it runs through, up to `most`, the cheapest first; between equals chance decides.
     pub fn running(&self, queue: u8, most: usize, taken: &Occupancy, random: &mut Random) -> Vec<u64> {
-        let hops = self.route.hops.iter();
-        let own: Vec<(LinkId, u64, u64)> =
-            hops.map(|hop| (hop.link, hop.shift_ns - hop.lead_ns, hop.shift_ns + hop.length_ns)).collect();
+        let on = |hop: &Hop| {
+            // A time before the talker's is one of the message before.
+            let shift_ns = hop.shift_ns + hop.lead_ns.next_multiple_of(self.period_ns);
+            (hop.link, shift_ns - hop.lead_ns, shift_ns + hop.length_ns)
+        };
+        let own: Vec<(LinkId, u64, u64)> = self.route.hops.iter().map(on).collect();
         let steps = self.steps(&own, Some(queue), self.latest_ns, taken);
         let mut found: Vec<(u64, u64, u64)> = Vec::with_capacity(most + 1);
         for step in steps.iter().filter(|step| step.cost < BARRED) {
@@ -252,7 +255,7 @@ mod tests {
             }
             let slot_ns = 1 + random.below(2);
             let mut slots = |least: u64, most: u64| slot_ns * (least + random.below(most + 1 - least));
-            let hops = [(0, 0, 0, slots(1, 4)), (1, slots(5, 9), slots(0, 2), slots(1, 4))];
+            let hops = [(0, 0, 0, slots(1, 4)), (1, slots(0, 9), slots(0, 2), slots(1, 4))];
             Self {
                 route: Route::chain(&hops),
                 taken,
@@ -296,9 +299,9 @@ mod tests {
         for _ in 0..400 {
             let drawn = Drawn::new(&mut random);
             let cost = |start: u64| {
-                let on = |hop: &super::super::route::Hop| {
-                    let (from_ns, until_ns) = (hop.shift_ns - hop.lead_ns, hop.shift_ns + hop.length_ns);
-                    drawn.met(hop.link, start + from_ns, start + until_ns, Some(7))
+                let on = |hop: &Hop| {
+                    let begin_ns = start + hop.shift_ns + drawn.period_ns;
+                    drawn.met(hop.link, begin_ns - hop.lead_ns, begin_ns + hop.length_ns, Some(7))
                 };
                 drawn.cost(drawn.route.hops.iter().flat_map(on).collect())
             };

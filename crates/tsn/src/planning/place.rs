@@ -60,12 +60,17 @@ impl Search<'_> {
     ///
     /// [`PeriodicIntervals::wait_near`]: super::periodic_intervals::PeriodicIntervals::wait_near
     fn wait_at(&self, hop: &Hop, start: u64, taken: &mut Occupancy, near: &mut usize) -> Option<u64> {
-        let (at, length) = (start + hop.shift_ns - hop.lead_ns, hop.lead_ns + hop.length_ns);
+        let (at, length) = (self.earliest_at(hop, start + hop.shift_ns), hop.lead_ns + hop.length_ns);
         let wait = taken.wire(hop.link, self.period_ns()).wait_near(at, length, near)?;
         if wait > 0 || !taken.lingers(hop.link, self.queue) {
             return Some(wait);
         }
         taken.queue(hop.link, self.queue, self.period_ns()).wait(at, length)
+    }
+
+    /// When a frame may be at a hop that it is reckoned to reach then, or whole periods later: never before time 0.
+    fn earliest_at(&self, hop: &Hop, arrives_ns: u64) -> u64 {
+        arrives_ns + hop.lead_ns.next_multiple_of(self.period_ns()) - hop.lead_ns
     }
 
     /// The place that begins then and runs through.
@@ -77,7 +82,7 @@ impl Search<'_> {
             PlacedHop {
                 link: hop.link,
                 before: hop.before,
-                arrives_ns: begin_ns - hop.lead_ns,
+                arrives_ns: before(begin_ns, hop.lead_ns),
                 begin_ns,
                 end_ns,
                 delivered_ns: hop.delivers.then_some(end_ns - hop.tail_ns + hop.propagation_ns + error_ns),
@@ -95,8 +100,9 @@ impl Search<'_> {
         };
         let mut hops: Vec<PlacedHop> = running.hops.iter().zip(begins).map(later).collect();
         for n in 1..hops.len() {
-            let [before, of] = [n - 1, n].map(|n| &route.hops[n]);
-            hops[n].arrives_ns = hops[n - 1].begin_ns + (of.shift_ns - before.shift_ns) - of.lead_ns;
+            let [earlier, of] = [n - 1, n].map(|n| &route.hops[n]);
+            let reaches_ns = hops[n - 1].begin_ns + (of.shift_ns - earlier.shift_ns);
+            hops[n].arrives_ns = before(reaches_ns, of.lead_ns);
         }
         let waits = running.hops.iter().zip(begins).any(|(hop, begin_ns)| hop.begin_ns < *begin_ns);
         Placed { waits, hops, ..running }
@@ -134,15 +140,15 @@ impl Search<'_> {
                 // All frames are reckoned from the earlier hop's delay.
                 Some(before) => hops[before].begin_ns + (hop.shift_ns - route.hops[before].shift_ns),
             };
-            let (stays_from, lead) = (arrives - hop.lead_ns, hop.lead_ns);
             let wait = taken.wire(hop.link, period_ns).wait(arrives, hop.length_ns).ok_or(period_ns)?;
             let begin_ns = arrives + wait;
             let end_ns = begin_ns + hop.length_ns;
-            let stay = end_ns - stays_from;
+            let stay = hop.lead_ns + wait + hop.length_ns;
             if stay > period_ns {
                 return Err(wait);
             }
-            if lead + wait > 0 || taken.lingers(hop.link, self.queue) {
+            if hop.lead_ns + wait > 0 || taken.lingers(hop.link, self.queue) {
+                let stays_from = self.earliest_at(hop, arrives);
                 match taken.queue(hop.link, self.queue, period_ns).wait(stays_from, stay) {
                     Some(0) => {}
                     Some(step) => return Err(step),
@@ -157,7 +163,7 @@ impl Search<'_> {
             hops.push(PlacedHop {
                 link: hop.link,
                 before: hop.before,
-                arrives_ns: stays_from,
+                arrives_ns: before(arrives, hop.lead_ns),
                 begin_ns,
                 end_ns,
                 delivered_ns,
@@ -165,6 +171,11 @@ impl Search<'_> {
         }
         Ok(Placed { stream: self.stream, queue: self.queue, waits: true, hops })
     }
+}
+
+/// So long before a time of a plan.
+fn before(at_ns: u64, lead_ns: u64) -> i64 {
+    at_ns as i64 - lead_ns as i64
 }
 
 #[cfg(test)]
@@ -230,7 +241,7 @@ mod tests {
         let error_ns = network.sync_error_ns;
         for (hop, way) in running.hops.iter().zip(&route.hops) {
             let [begin_ns, end_ns] = [700 + way.shift_ns, 700 + way.shift_ns + way.length_ns];
-            assert_eq!((hop.begin_ns, hop.end_ns, hop.arrives_ns), (begin_ns, end_ns, begin_ns - way.lead_ns));
+            assert_eq!((hop.begin_ns, hop.end_ns, hop.arrives_ns), (begin_ns, end_ns, before(begin_ns, way.lead_ns)));
             assert_eq!((hop.link, hop.before), (way.link, way.before));
             let delivered_ns = end_ns - way.tail_ns + way.propagation_ns + error_ns;
             assert_eq!(hop.delivered_ns, way.delivers.then_some(delivered_ns));
@@ -275,7 +286,7 @@ mod tests {
             let (mut hops, mut shift_ns) = (Vec::new(), 0);
             for link in 0..1 + random.below(3) as usize {
                 let lead_ns = if link == 0 { 0 } else { slot_ns * random.below(3) };
-                shift_ns += if link == 0 { 0 } else { lead_ns + slot_ns * random.below(12) };
+                shift_ns += if link == 0 { 0 } else { slot_ns * random.below(12) };
                 hops.push((link, shift_ns, lead_ns, slot_ns * (1 + random.below(5))));
             }
             let mut route = Route::chain(&hops);
@@ -314,7 +325,9 @@ mod tests {
         }
 
         fn runs_on(&self, hop: &Hop, start: u64) -> bool {
-            let (from_ns, until_ns) = (start + hop.shift_ns - hop.lead_ns, start + hop.shift_ns + hop.length_ns);
+            // In the second period, as it may be there in the one before.
+            let begin_ns = start + hop.shift_ns + self.network.streams[0].period_ns;
+            let (from_ns, until_ns) = (begin_ns - hop.lead_ns, begin_ns + hop.length_ns);
             self.is_free(hop.link, from_ns, until_ns, None)
                 && (!self.lingers(hop.link) || self.is_free(hop.link, from_ns, until_ns, Some(self.queue)))
         }
@@ -328,8 +341,9 @@ mod tests {
 
         /// When it begins on each link if it takes the first free time at each; nothing where that is too late, or where
         /// it is not alone in its queue meanwhile.
-        fn one_after_the_other(&self, start: u64) -> Option<Vec<(u64, u64)>> {
-            let mut times: Vec<(u64, u64)> = Vec::new();
+        fn one_after_the_other(&self, start: u64) -> Option<Vec<(i64, u64)>> {
+            let period_ns = self.network.streams[0].period_ns;
+            let mut times: Vec<(i64, u64)> = Vec::new();
             for (n, hop) in self.route.hops.iter().enumerate() {
                 let comes_ns = match n {
                     0 => start,
@@ -337,12 +351,13 @@ mod tests {
                 };
                 let later = (comes_ns..comes_ns + 60 * self.slot_ns).step_by(self.slot_ns as usize);
                 let begins_ns = { later }.find(|at| self.is_free(hop.link, *at, at + hop.length_ns, None))?;
-                let (stays_ns, ends_ns) = (comes_ns - hop.lead_ns, begins_ns + hop.length_ns);
-                if ends_ns - stays_ns > self.network.streams[0].period_ns {
+                let (stays_ns, ends_ns) = (before(comes_ns, hop.lead_ns), begins_ns + hop.length_ns);
+                if ends_ns + hop.lead_ns - comes_ns > period_ns {
                     return None;
                 }
-                let alone = self.is_free(hop.link, stays_ns, ends_ns, Some(self.queue));
-                if (stays_ns < begins_ns || self.lingers(hop.link)) && !alone {
+                let stays_from_ns = comes_ns + period_ns - hop.lead_ns;
+                let alone = self.is_free(hop.link, stays_from_ns, ends_ns + period_ns, Some(self.queue));
+                if (stays_ns < begins_ns as i64 || self.lingers(hop.link)) && !alone {
                     return None;
                 }
                 let delivered_ns = ends_ns - hop.tail_ns + hop.propagation_ns + self.network.sync_error_ns;
@@ -357,7 +372,7 @@ mod tests {
 
     #[test]
     fn the_first_start_of_all_is_found_from_which_it_runs_through() {
-        let (mut random, mut later, mut none) = (Random::new(11), 0, 0);
+        let (mut random, mut later, mut none, mut before_all) = (Random::new(11), 0, 0, 0);
         for _ in 0..3_000 {
             let mut drawn = Drawn::new(&mut random);
             let runs = |start: &u64| drawn.route.hops.iter().all(|hop| drawn.runs_on(hop, *start));
@@ -368,8 +383,9 @@ mod tests {
             assert_eq!(found, first.map(|first| drawn.search().at(&drawn.route, first)));
             later += usize::from(first.is_some_and(|first| first > drawn.from_ns));
             none += usize::from(first.is_none());
+            before_all += usize::from(found.iter().flat_map(|placed| &placed.hops).any(|hop| hop.arrives_ns < 0));
         }
-        assert!(later >= 300 && none >= 300, "{later} {none}");
+        assert!(later >= 300 && none >= 300 && before_all >= 5, "{later} {none} {before_all}");
     }
 
     /// What it skips could be of use now and then, when a wait on an earlier link would have moved the frame as far.
@@ -405,8 +421,8 @@ mod tests {
                 (None, None) => none += 1,
                 other => panic!("{other:?}"),
             }
-            let lead = |n: usize| drawn.route.hops[n].lead_ns;
-            waits += usize::from(first.iter().flatten().enumerate().any(|(n, time)| time.0 + lead(n) < time.1));
+            let lead = |n: usize| drawn.route.hops[n].lead_ns as i64;
+            waits += usize::from(first.iter().flatten().enumerate().any(|(n, time)| time.0 + lead(n) < time.1 as i64));
         }
         assert!(waits >= 200 && none >= 300 && first_of_all >= 300, "{waits} {none} {first_of_all}");
         assert!(later < first_of_all / 50 && overlooked < first_of_all / 100, "{later} {overlooked}");

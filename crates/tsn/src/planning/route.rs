@@ -17,7 +17,8 @@ pub struct Hop {
     /// From the talker's first bit until this link can begin at the earliest, without waiting, in ns. Clocks that
     /// differ are reckoned with.
     pub shift_ns: u64,
-    /// So long before that a frame may be there already, for clocks differ, and so do data planes from time to time.
+    /// So long before that a frame may be there already, for clocks differ, and so do data planes from time to time. With
+    /// quick links that is before the talker begins by its own clock.
     pub lead_ns: u64,
     /// How long the link is needed: the frames, the gap behind the last, and what the data plane needs besides.
     pub length_ns: u64,
@@ -179,7 +180,7 @@ fn hop(
         link,
         before,
         shift_ns: passage.begins_ns,
-        lead_ns: early_ns.next_multiple_of(slot_ns).min(passage.begins_ns),
+        lead_ns: early_ns.next_multiple_of(slot_ns),
         length_ns,
         gap_ns,
         tail_ns: length_ns - left_ns,
@@ -520,7 +521,7 @@ mod tests {
                 }
                 assert_eq!((hop.shift_ns, hop.shift_ns + hop.length_ns), (comes[0], free));
                 assert_eq!((hop.gap_ns, hop.tail_ns), (carried.gap_ns, carried.gap_ns));
-                assert_eq!(hop.lead_ns, if hop.before.is_some() { (2 * error_ns).min(comes[0]) } else { 0 });
+                assert_eq!(hop.lead_ns, if hop.before.is_some() { 2 * error_ns } else { 0 });
                 assert_eq!((hop.propagation_ns, hop.delivers), (link.propagation_ns, link.to > 5));
                 if hop.delivers {
                     delay_ns = delay_ns.max(left[frames - 1] + link.propagation_ns);

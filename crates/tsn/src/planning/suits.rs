@@ -11,8 +11,7 @@ pub fn suits(network: &Network, placed: &Placed) -> bool {
     let mut left: Vec<Vec<u64>> = Vec::with_capacity(placed.hops.len());
     placed.hops.iter().all(|hop| {
         let passage = Passage::new(network, placed, hop, &left);
-        let before_ns = hop.before.map_or(placed.offset_ns(), |before| placed.hops[before].begin_ns);
-        let suits = passage.suits(network, hop, before_ns);
+        let suits = passage.suits(network, hop);
         left.push(passage.left);
         suits
     })
@@ -20,8 +19,8 @@ pub fn suits(network: &Network, placed: &Placed) -> bool {
 
 /// A message on one link, as late as can be.
 struct Passage {
-    /// When the first frame may be there, if it is as early as can be.
-    earliest_ns: u64,
+    /// When the first frame may be there, if it is as early as can be: where clocks differ, also before the period begins.
+    earliest_ns: i64,
     /// When each frame has left, the gap behind it not counted.
     left: Vec<u64>,
     /// How long the window must be.
@@ -53,17 +52,16 @@ impl Passage {
             leaves.push(first_bit + frame_ns - carried.gap_ns);
         }
         Self {
-            earliest_ns: arrives(0).saturating_sub(quicker_ns),
+            earliest_ns: arrives(0) as i64 - quicker_ns as i64,
             left: leaves,
             lasts_ns: timing.lasts_ns(first_bit - hop.begin_ns, carried.last_ns),
         }
     }
 
-    /// `before_ns` is when the gate before opens.
-    fn suits(&self, network: &Network, hop: &PlacedHop, before_ns: u64) -> bool {
+    fn suits(&self, network: &Network, hop: &PlacedHop) -> bool {
         let delivered_ns =
             self.left[self.left.len() - 1] + network.links[hop.link].propagation_ns + network.sync_error_ns;
-        hop.arrives_ns <= self.earliest_ns.max(before_ns)
+        hop.arrives_ns <= self.earliest_ns
             && self.lasts_ns <= hop.end_ns - hop.begin_ns
             && hop.delivered_ns.is_none_or(|promised_ns| delivered_ns <= promised_ns)
     }

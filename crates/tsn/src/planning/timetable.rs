@@ -23,8 +23,8 @@ pub struct PlacedHop {
     pub link: LinkId,
     /// The hop before, by its place in [`Placed::hops`].
     pub before: Option<usize>,
-    /// From when on the first frame may be in the queue, in ns.
-    pub arrives_ns: u64,
+    /// From when on the first frame may be in the queue, in ns: before the period's beginning where clocks differ by so much.
+    pub arrives_ns: i64,
     /// When the gate opens for it.
     pub begin_ns: u64,
     /// When the gate closes: the last bit has left, and the gap behind it is over.
@@ -44,16 +44,25 @@ impl Placed {
         self.hops.iter().filter_map(|hop| hop.delivered_ns).max().unwrap_or(0)
     }
 
-    /// Its uses of links.
+    /// Its uses of links, in a period in which none of their times is before its beginning.
     pub fn uses(&self, network: &Network) -> impl Iterator<Item = (LinkId, Use)> {
         let (stream, queue, waits) = (self.stream, self.queue, self.waits);
         let period_ns = network.streams[stream].period_ns;
         self.hops.iter().map(move |hop| {
-            let PlacedHop { arrives_ns, begin_ns, end_ns, .. } = *hop;
+            let earlier_ns = hop.earlier_ns(period_ns);
+            let arrives_ns = earlier_ns.saturating_add_signed(hop.arrives_ns);
+            let [begin_ns, end_ns] = [hop.begin_ns, hop.end_ns].map(|at_ns| at_ns + earlier_ns);
             // Who runs through has the link from the moment at which it may be there: no other queue's checks needed.
             let from_ns = if waits { begin_ns } else { arrives_ns };
             (hop.link, Use { stream, period_ns, queue, arrives_ns, from_ns, end_ns })
         })
+    }
+}
+
+impl PlacedHop {
+    /// Whole periods by which all of its times have to be later so that none is before the beginning of a period.
+    fn earlier_ns(&self, period_ns: u64) -> u64 {
+        self.arrives_ns.min(0).unsigned_abs().next_multiple_of(period_ns)
     }
 }
 

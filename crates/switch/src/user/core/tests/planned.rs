@@ -58,7 +58,8 @@ fn due(network: &Network, table: &Timetable, link: usize, late: &mut impl FnMut(
             let at_ns = BEGIN_NS + n * of.period_ns;
             let number = (placed.stream as u32) << 16 | n as u32;
             due.push(Due {
-                comes_ns: at_ns + arrives_ns + late(begin_ns - arrives_ns + 1),
+                comes_ns: at_ns.saturating_add_signed(arrives_ns)
+                    + late(begin_ns.saturating_add_signed(-arrives_ns) + 1),
                 opens_ns: at_ns + begin_ns,
                 closes_ns: at_ns + end_ns,
                 frame: frame(1, 2, placed.queue, number, octets),
