@@ -59,5 +59,5 @@ fn the_trial_of_a_kernel_is_named_where_arguments_are_to_be_tried() {
     install(&machine, &machine.root, &kernel(Arch::Arm64), &options("pi4")).unwrap();
     let target = machine.target(ontick_machine::Profile::DedicatedCore);
     let refused = ontick_machine::boot::plan(&machine.root, &machine.facts(), &target, true).unwrap_err();
-    assert!(refused.to_string().contains("ontick kernel keep, ontick kernel rollback"), "{refused}");
+    assert!(refused.to_string().contains("keep it or go back first"), "{refused}");
 }

@@ -78,7 +78,7 @@ pub enum BootError {
     #[error("a boot can be tried (tryboot) on a Raspberry Pi 4 and later")]
     NoTrialOnThisPi,
     /// A trial of `ontick kernel`.
-    #[error("{0} is that of a kernel on trial: keep it or go back first (ontick kernel keep, ontick kernel rollback)")]
+    #[error("{0} is that of a kernel on trial: keep it or go back first")]
     KernelTrial(String),
     /// Somebody else's trial.
     #[error("{0} is there already and not from ontick: remove it first")]

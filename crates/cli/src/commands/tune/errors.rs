@@ -9,6 +9,7 @@ use crate::failure::Failure;
 pub(super) fn no_boot_plan(error: BootError) -> Failure {
     match error {
         BootError::NoTrialHere | BootError::NoTrialOnThisPi => Failure::new(format!("{error}: leave out --tryboot")),
+        BootError::KernelTrial(_) => Failure::new(format!("{error} (ontick kernel keep, or ontick kernel rollback)")),
         other => Failure::new(other),
     }
 }
@@ -32,6 +33,8 @@ mod tests {
             no_boot_plan(BootError::NoTrialHere).to_string(),
             "only a Raspberry Pi can try a boot (tryboot): leave out --tryboot"
         );
+        let trial = no_boot_plan(BootError::KernelTrial("/boot/firmware/tryboot.txt".into())).to_string();
+        assert!(trial.ends_with("go back first (ontick kernel keep, or ontick kernel rollback)"), "{trial}");
         assert_eq!(
             not_isolated(IsolateError::NoCpusets),
             "this kernel is built without CPUSETS: isolate at boot instead (ontick tune apply --boot)"
