@@ -291,6 +291,10 @@ mod tests {
             return ontick_skip::skipped!("nothing may be recorded: {:?}", recorder.refused());
         };
         assert!(calls > 100 && changes == 20, "{calls} calls");
-        assert_eq!((seen.failed, seen.begun, seen.lost), (calls, calls, 0));
+        // Two records of one call have their own clock readings: at a change both may be taken, or none.
+        let most_off = changes;
+        assert!(seen.failed.abs_diff(calls) <= most_off, "{calls} calls, {} ended", seen.failed);
+        assert!(seen.begun.abs_diff(calls) <= most_off, "{calls} calls, {} begun", seen.begun);
+        assert_eq!(seen.lost, 0);
     }
 }
