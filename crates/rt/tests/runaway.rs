@@ -14,17 +14,33 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// One at a time: the limit of open files is the whole process's.
 static ALONE: Mutex<()> = Mutex::new(());
 
-#[test]
-fn a_runaway_loop_is_demoted_and_a_resting_one_is_not() {
+/// Runs a job in a real-time thread, where there is another CPU and the right to.
+fn in_real_time(job: impl FnOnce() + Send + 'static) {
     if cpus::online().len() < 2 {
         return ontick_skip::skipped!("a runaway loop on the only CPU would stop the test as well");
     }
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    std::thread::spawn(|| {
+    let run = || {
         let ready = Setup::new().cpu(cpus::preferred()).policy(Policy::Fifo(1)).best_effort();
-        if let Some(refusal) = ready.refused().first() {
-            return ontick_skip::skipped!("{refusal}");
+        match ready.refused().first() {
+            Some(refusal) => ontick_skip::skipped!("{refusal}"),
+            None => job(),
         }
+    };
+    std::thread::spawn(run).join().unwrap();
+}
+
+fn spins_until_demoted(watchdog: &Watchdog) -> bool {
+    let end = ClockId::Monotonic.now_ns() + 30_000_000_000;
+    while !watchdog.demoted() && ClockId::Monotonic.now_ns() < end {
+        std::hint::spin_loop();
+    }
+    watchdog.demoted()
+}
+
+#[test]
+fn a_runaway_loop_is_demoted_and_a_resting_one_is_not() {
+    in_real_time(|| {
         let limit = Duration::from_millis(400);
 
         let watchdog = Watchdog::watch_this_thread(limit).unwrap();
@@ -40,30 +56,12 @@ fn a_runaway_loop_is_demoted_and_a_resting_one_is_not() {
         // Real-time throttling would make the loop rest, were it within reach of its 950 ms; a loop that is
         // not demoted ends here all the same.
         assert!(spins_until_demoted(&Watchdog::watch_this_thread(limit).unwrap()));
-    })
-    .join()
-    .unwrap();
-}
-
-fn spins_until_demoted(watchdog: &Watchdog) -> bool {
-    let end = ClockId::Monotonic.now_ns() + 30_000_000_000;
-    while !watchdog.demoted() && ClockId::Monotonic.now_ns() < end {
-        std::hint::spin_loop();
-    }
-    watchdog.demoted()
+    });
 }
 
 #[test]
 fn a_runaway_loop_is_demoted_also_where_its_process_can_open_no_file() {
-    if cpus::online().len() < 2 {
-        return ontick_skip::skipped!("a runaway loop on the only CPU would stop the test as well");
-    }
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    std::thread::spawn(|| {
-        let ready = Setup::new().cpu(cpus::preferred()).policy(Policy::Fifo(1)).best_effort();
-        if let Some(refusal) = ready.refused().first() {
-            return ontick_skip::skipped!("{refusal}");
-        }
+    in_real_time(|| {
         let watchdog = Watchdog::watch_this_thread(Duration::from_millis(400)).unwrap();
         let before = getrlimit(Resource::Nofile);
         // The lowest number that is free, which is the next to be given.
@@ -75,7 +73,5 @@ fn a_runaway_loop_is_demoted_also_where_its_process_can_open_no_file() {
         setrlimit(Resource::Nofile, before).unwrap();
         assert!(!opens && demoted, "a file could be opened: {opens}; demoted: {demoted}");
         assert_eq!(refused.unwrap_err().raw_os_error(), Some(rustix::io::Errno::MFILE.raw_os_error()));
-    })
-    .join()
-    .unwrap();
+    });
 }
