@@ -48,10 +48,12 @@ pub fn plan(
     if !(1..=64).contains(&paths) {
         return Err(argument(format!("paths is {paths}: it must be from 1 to 64")));
     }
-    let options = PlanOptions { routes: paths.into(), wait, prefer, slot_ns: time("slot", slot)?.max(1), seed };
+    let slot_ns = time("slot", slot)?.max(1);
     let limit = Duration::from_nanos(time("limit", limit)?);
     py.detach(|| {
         let target = named(target)?;
+        let options =
+            PlanOptions { routes: paths.into(), wait, prefer, slot_ns, shortest_ns: target.shortest_ns, seed };
         let network = read(network)?.timed(target.timing());
         if let Some(too_long) = gate_control_list::too_long_in_any_plan(&network) {
             return Err(Class::Plan.error(too_long));
@@ -67,7 +69,7 @@ pub fn plan(
             Outcome::Planned(table) => {
                 let mut schedule =
                     gate_control_list::schedule(&network, &table).map_err(|error| Class::Plan.error(error))?;
-                planning::close_short_gaps(&mut schedule, target.shortest_ns);
+                planning::close_short_gaps(&mut schedule, target.shortest_ns, &network, &table);
                 if let Some(beyond) = validation::beyond_target(&network, &schedule, target) {
                     return Err(Class::Plan.error(beyond));
                 }

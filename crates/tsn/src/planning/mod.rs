@@ -59,13 +59,16 @@ pub struct PlanOptions {
     pub prefer: Prefer,
     /// Starts, ends and lengths of windows are multiples of it, in ns, if periods are.
     pub slot_ns: u64,
+    /// The shortest entry of a port's list, in ns. Frames that may come before their gate opens find their queue, and the link
+    /// if they run through, free for as long before: the gap is an entry of its own then, and nothing leaves in it.
+    pub shortest_ns: u64,
     /// Choices by chance follow from it.
     pub seed: u64,
 }
 
 impl Default for PlanOptions {
     fn default() -> Self {
-        Self { routes: 4, wait: true, prefer: Prefer::Early, slot_ns: 1, seed: 1 }
+        Self { routes: 4, wait: true, prefer: Prefer::Early, slot_ns: 1, shortest_ns: 1, seed: 1 }
     }
 }
 

@@ -80,6 +80,13 @@ impl Route {
         let delay_ns = hops.iter().filter(|hop| hop.delivers).map(arrival).max().unwrap_or(0);
         Self { hops, delay_ns: delay_ns + network.sync_error_ns }
     }
+
+    /// Frames that may be there before they are needed are reckoned with so long before, at least.
+    pub fn with_leads_from(mut self, least_ns: u64) -> Self {
+        let early = self.hops.iter_mut().filter(|hop| hop.lead_ns > 0);
+        early.for_each(|hop| hop.lead_ns = hop.lead_ns.max(least_ns));
+        self
+    }
 }
 
 #[cfg(test)]

@@ -155,11 +155,13 @@ impl<'a> Planner<'a> {
 
     /// The stream's n-th way in the order in which they are tried.
     fn route(&mut self, stream: StreamId, n: usize) -> Option<Route> {
-        match (n, &self.balanced[stream]) {
+        let route = match (n, &self.balanced[stream]) {
             (0, Some(route)) => Some(route.clone()),
             (n, Some(_)) => self.routes.nth(stream, n - 1),
             (n, None) => self.routes.nth(stream, n),
-        }
+        };
+        let PlanOptions { shortest_ns, slot_ns, .. } = *self.options;
+        route.map(|route| route.with_leads_from(shortest_ns.next_multiple_of(slot_ns.max(1))))
     }
 
     /// All streams in an order, as long as `go_on` says so; those that found no place are left over.

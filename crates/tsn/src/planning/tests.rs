@@ -327,6 +327,45 @@ fn what_is_planned_for_clocks_far_apart_and_quick_links_holds() {
     assert!(placed > 200, "{placed}");
 }
 
+/// On ports whose entries last 256 ns at least, with frames that come up to 40 ns, or more by clocks and slots, too early.
+#[test]
+fn gaps_are_closed_without_letting_any_frame_leave_early() {
+    let mut planned = 0;
+    let target = crate::target::named("list-256").unwrap();
+    for (seed, error_ns) in (1..).zip([0, 0, 0, 20, 50, 100, 200]) {
+        for (prefer, slot_ns, wait) in [
+            (Prefer::Early, 1, true),
+            (Prefer::Early, 100, true),
+            (Prefer::Early, 100, false),
+            (Prefer::Spread, 1, true),
+            (Prefer::FewEntries, 1, true),
+            (Prefer::FewEntries, 8, true),
+        ] {
+            let mut network = samples::ring(4, 40);
+            network.sync_error_ns = error_ns;
+            let mut random = random::Random::new(seed);
+            for stream in &mut network.streams {
+                stream.size = 1 + random.below(1_500) as u32;
+                stream.deadline_ns = stream.period_ns / (1 + random.below(8));
+            }
+            let network = network.timed(target.timing());
+            let options =
+                PlanOptions { prefer, slot_ns, seed, wait, shortest_ns: target.shortest_ns, ..PlanOptions::default() };
+            let asked = std::cell::Cell::new(0);
+            let go_on = || asked.replace(asked.get() + 1) < 200;
+            let Outcome::Planned(table) = plan(&network, &options, &Timetable::default(), &go_on) else { continue };
+            let mut schedule = gate_control_list::schedule(&network, &table).unwrap();
+            close_short_gaps(&mut schedule, target.shortest_ns, &network, &table);
+            let schedule = &schedule;
+            let (network, most_messages) = (&network, MOST_MESSAGES);
+            let verdict = validate(&ValidationInput { network, schedule, target, guard_bands: true, most_messages });
+            assert!(verdict.holds(), "{error_ns} {prefer:?} {slot_ns} {:?}", in_words(network, &verdict));
+            planned += 1;
+        }
+    }
+    assert!(planned > 30, "{planned}");
+}
+
 /// A message of 100 octets, and the windows that it gets.
 fn windows(timing: EgressTiming) -> (Network, Outcome) {
     let network = crate::network::read(

@@ -97,9 +97,9 @@ impl PlannedFlags {
             return Err(Failure::new(too_long));
         }
         nodes::every_way_has_queues(network).map_err(Failure::new)?;
+        let options = PlanOptions { shortest_ns: timing.target.shortest_ns, ..PlanOptions::default() };
         let (begun, time) = (Instant::now(), Duration::from_nanos(self.time));
-        let planned =
-            plan(network, &PlanOptions::default(), &Timetable::default(), &|| go_on() && begun.elapsed() < time);
+        let planned = plan(network, &options, &Timetable::default(), &|| go_on() && begun.elapsed() < time);
         let (plane, target) = (plane(timing), timing.target.name);
         let table = match planned {
             Outcome::Planned(table) => table,
@@ -118,7 +118,7 @@ impl PlannedFlags {
             }
         };
         let mut schedule = gate_control_list::schedule(network, &table).map_err(Failure::new)?;
-        close_short_gaps(&mut schedule, timing.target.shortest_ns);
+        close_short_gaps(&mut schedule, timing.target.shortest_ns, network, &table);
         match beyond_target(network, &schedule, timing.target) {
             Some(beyond) => Err(Failure::new(format!("{beyond}; there is nothing to run"))),
             None => Ok((table, schedule)),

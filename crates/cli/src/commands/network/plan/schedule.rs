@@ -86,6 +86,7 @@ impl ScheduleFlags {
             wait: !self.no_wait,
             prefer: self.prefer.into(),
             slot_ns: self.slot.unwrap_or(if self.delivery.tsnkit.is_some() { 100 } else { 1 }).max(1),
+            shortest_ns: timing.target.shortest_ns,
             seed: self.seed,
         };
         let stop = stop::on_signal()?;
@@ -100,7 +101,7 @@ impl ScheduleFlags {
             Planned::NotFound(found) => &found.table,
         };
         let mut schedule = gate_control_list::schedule(network, table).map_err(Failure::new)?;
-        close_short_gaps(&mut schedule, timing.target.shortest_ns);
+        close_short_gaps(&mut schedule, timing.target.shortest_ns, network, table);
         let beyond = beyond_target(network, &schedule, &self.delivery.limited(timing.target));
         let notes = match (&outcome, &beyond) {
             (Planned::Impossible(_), _) | (_, Some(_)) => Vec::new(),
