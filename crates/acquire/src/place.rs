@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use ontick_record::output_file;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 
 /// A name in a folder.
@@ -17,12 +18,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// The last part of a path, in the folder that the rest of the path leads to now.
+    /// The last part of a path, in the folder that the rest of the path leads to now, by no link that another user planted.
     pub fn of(path: &Path) -> io::Result<Self> {
         let name = path.file_name().ok_or_else(|| io::Error::other("names no file"))?.to_owned();
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { folder, name })
+        Ok(Self { folder: output_file::open_folder_of(path)?, name })
     }
 
     /// A new file of this name, for writing. Fails where anything has the name, be it a link that leads nowhere.
@@ -98,7 +97,7 @@ impl Own {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 
     use super::*;
 
@@ -118,6 +117,22 @@ mod tests {
         made.remove();
         assert!(!moved.join("samples").exists());
         assert_eq!(fs::read_to_string(other.join("samples")).unwrap(), "of somebody else");
+    }
+
+    #[test]
+    fn nothing_is_made_in_a_folder_that_another_users_link_leads_to() {
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can give a link to another user");
+        }
+        let [shared, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let link = shared.path().join("samples");
+        symlink(other.path(), &link).unwrap();
+        Own::create(&link.join("mine.csv")).unwrap();
+        lchown(&link, Some(65_534), None).unwrap();
+        let refused = Own::create(&link.join("theirs.csv")).unwrap_err().to_string();
+        assert!(refused.contains("belongs to user 65534"), "{refused}");
+        assert!(other.path().join("mine.csv").exists() && !other.path().join("theirs.csv").exists());
     }
 
     #[test]

@@ -125,10 +125,15 @@ pub(crate) fn begin_anew(path: &Path, content: &[u8]) -> io::Result<File> {
 }
 
 /// Makes a file that is not there yet.
-pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+pub fn create_new(path: &Path) -> io::Result<File> {
     let name = path.file_name().ok_or_else(|| io::Error::other("names no file"))?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(folder::open(parent(path))?, name, flags, Mode::from_raw_mode(0o644))?.into())
+    Ok(rustix::fs::openat(open_folder_of(path)?, name, flags, Mode::from_raw_mode(0o644))?.into())
+}
+
+/// Opens the folder of a file, as a place: by no link that another user planted.
+pub fn open_folder_of(path: &Path) -> io::Result<OwnedFd> {
+    folder::open(parent(path))
 }
 
 /// Opens a regular file that is there.

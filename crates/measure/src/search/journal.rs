@@ -1,16 +1,16 @@
 //! The journal of a search: what it was asked for, then each quartet as soon as it is measured. A search that was killed
 //! goes on from there as if nothing had happened: what decides follows from the quartets alone.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use ontick_record::output_file;
 use ontick_undo::privilege::is_privileged;
 use ontick_undo::record_log::{self, End, Line, line};
 use ontick_undo::trust::{self, Untrusted};
 use ontick_units::exact;
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +116,7 @@ impl SearchJournal {
             io::ErrorKind::AlreadyExists => SearchJournalError::Exists(path.into()),
             _ => SearchJournalError::Io { path: path.into(), error },
         };
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o644).open(path).map_err(failed)?;
+        let file = output_file::create_new(path).map_err(failed)?;
         let mut journal = Self { file, path: path.into() };
         journal.append(&Record::Begin { journal: FORMAT.into(), search })?;
         Ok(journal)
@@ -125,7 +125,7 @@ impl SearchJournal {
     /// Reads one, whole or cut off. An empty one is none: its search was killed as it began. With privileges only one of
     /// root's, the caller's or this user's (the one who called sudo) is believed: it names commands that are run.
     pub fn read<B: DeserializeOwned>(path: &Path, user: Option<u32>) -> Result<Kept<B>, SearchJournalError> {
-        let bytes = bytes(&mut open(path, OpenOptions::new().read(true), user)?, path)?;
+        let bytes = bytes(&mut open(path, OFlags::RDONLY, user)?, path)?;
         if bytes.is_empty() {
             return Err(SearchJournalError::None(path.into()));
         }
@@ -157,7 +157,7 @@ impl SearchJournal {
     /// Goes on with one that was read, on the same condition.
     pub fn resume<B: DeserializeOwned>(path: &Path, user: Option<u32>) -> Result<Self, SearchJournalError> {
         let failed = |error| SearchJournalError::Io { path: path.into(), error };
-        let mut file = open(path, OpenOptions::new().read(true).append(true), user)?;
+        let mut file = open(path, OFlags::RDWR | OFlags::APPEND, user)?;
         let bytes = bytes(&mut file, path)?;
         match record_log::end_of::<Record<B>>(&bytes) {
             End::Line => {}
@@ -196,16 +196,18 @@ impl SearchJournal {
     }
 }
 
-/// Never through a link, and never a pipe, which would be waited for.
-fn open(path: &Path, options: &mut OpenOptions, user: Option<u32>) -> Result<File, SearchJournalError> {
+/// Never through a link, nor in a folder by another user's link, and never a pipe, which would be waited for.
+fn open(path: &Path, access: OFlags, user: Option<u32>) -> Result<File, SearchJournalError> {
     let untrusted = |why: &str| SearchJournalError::Untrusted(Untrusted { path: path.into(), why: why.into() });
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => SearchJournalError::None(path.into()),
         _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => untrusted("is a link"),
         _ => SearchJournalError::Io { path: path.into(), error },
     };
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = options.custom_flags(flags.bits() as i32).open(path).map_err(failed)?;
+    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
+    let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let folder = output_file::open_folder_of(path).map_err(failed)?;
+    let file: File = rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|e| failed(e.into()))?.into();
     // What is open is looked at: the path may lead elsewhere by now.
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() {
@@ -314,6 +316,30 @@ mod tests {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
         let [read, resumed] = refused(Some(65_534));
         assert!(read.unwrap().contains("written by others") && resumed.is_some());
+    }
+
+    #[test]
+    fn no_journal_is_begun_or_read_by_another_users_link_to_a_folder() {
+        use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+        if !rustix::process::geteuid().is_root() {
+            return ontick_skip::skipped!("only root can give a link to another user");
+        }
+        let [shared, other] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        std::fs::set_permissions(shared.path(), PermissionsExt::from_mode(0o1777)).unwrap();
+        let link = shared.path().join("work");
+        symlink(other.path(), &link).unwrap();
+        SearchJournal::create(&link.join("j"), "asked").unwrap();
+        lchown(&link, Some(65_534), None).unwrap();
+        let (new, old) = (link.join("new"), link.join("j"));
+        let refused = [
+            SearchJournal::create(&new, "asked").err(),
+            SearchJournal::read::<String>(&old, None).err(),
+            SearchJournal::resume::<String>(&old, None).err(),
+        ];
+        for why in refused.map(|why| why.unwrap().to_string()) {
+            assert!(why.contains("work belongs to user 65534"), "{why}");
+        }
+        assert!(!other.path().join("new").exists());
     }
 
     #[test]
