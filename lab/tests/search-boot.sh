@@ -6,10 +6,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 program=${ONTICK:-$top/target/release/ontick}
 for tool in mke2fs debugfs; do
-  if ! command -v "$tool" >/dev/null; then
-    echo "skipped: $tool is not installed" >&2
-    exit 77
-  fi
+  command -v "$tool" >/dev/null || skip "$tool is not installed"
 done
 kernel=$(lab/kernel amd64 rt)
 release=$(cat "$kernel/release")
