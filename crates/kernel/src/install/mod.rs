@@ -132,7 +132,7 @@ impl InstallPlan {
         let initramfs = initramfs::decide(root, package, &seen, &mut notes)?;
         let kernel = seen.kernel(package, &name, initramfs != Initramfs::None);
         refuse_taken(root, &journal, &place, &kernel)?;
-        let space = space::check(root, package, &kernel, &seen, &initramfs)?;
+        let space = space::check(root, package, (&kernel, &place), &seen, &initramfs)?;
         let written = loader::write(root, facts, &place, &kernel, loader::Stage::Try)?;
         let once = loader::once(root, &place, &kernel, options.once)?;
         notes.extend(seen.notes);

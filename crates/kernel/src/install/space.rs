@@ -1,5 +1,6 @@
 //! Whether everything has room, asked of the file systems themselves.
 
+use ontick_machine::boot::BootFiles;
 use ontick_machine::root::{FileError, Root};
 use serde::Serialize;
 
@@ -27,13 +28,14 @@ const USUAL_INITRAMFS: u64 = 48 << 20;
 pub(super) fn check(
     root: &Root,
     package: &Package,
-    kernel: &Installed,
+    (kernel, place): (&Installed, &BootFiles),
     seen: &Survey,
     initramfs: &Initramfs,
 ) -> Result<Vec<Space>, InstallError> {
-    let is_module = |kind: &Kind| matches!(kind, Kind::Module { .. });
-    let sizes =
-        |modules: bool| package.files.iter().filter(move |(kind, _)| is_module(kind) == modules).map(|(_, size)| *size);
+    let with_trees = !matches!(place, BootFiles::Grub { .. });
+    let sizes = |of: Folder| -> Vec<u64> {
+        package.files.iter().filter(|(kind, _)| folder(kind, with_trees) == Some(of)).map(|(_, size)| *size).collect()
+    };
     let made = match initramfs {
         // Modules of another kernel are not of the same length.
         Initramfs::Made(_) => seen.initramfs_size.map_or(USUAL_INITRAMFS, |size| size + size / 4),
@@ -41,7 +43,7 @@ pub(super) fn check(
     };
     let modules = Installed::modules_of(&kernel.release);
     let wanted: [(&str, Vec<u64>, u64); 2] =
-        [(&kernel.folder, sizes(false).collect(), made), (&modules, sizes(true).collect(), 0)];
+        [(&kernel.folder, sizes(Folder::Kernel), made), (&modules, sizes(Folder::Modules), 0)];
     let mut found: Vec<(u64, Space)> = Vec::new();
     for (folder, files, besides) in wanted {
         let at = root.file_system(folder).map_err(FileError::of(folder, ""))?;
@@ -61,5 +63,38 @@ pub(super) fn check(
             Err(InstallError::NoRoom { folder, needed, free })
         }
         None => Ok(spaces),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Folder {
+    Kernel,
+    Modules,
+}
+
+/// Which of the two takes a file of the package; `None` for one that is left out.
+fn folder(kind: &Kind, with_trees: bool) -> Option<Folder> {
+    match kind {
+        Kind::Kernel | Kind::Initramfs => Some(Folder::Kernel),
+        Kind::Dtb(_) | Kind::Overlay(_) => with_trees.then_some(Folder::Kernel),
+        Kind::Module { .. } | Kind::Config | Kind::SystemMap => Some(Folder::Modules),
+        Kind::Firmware | Kind::Other => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boot_partition_is_not_asked_for_room_for_what_goes_elsewhere() {
+        let trees = [Kind::Dtb("a.dtb".into()), Kind::Overlay("b.dtbo".into())];
+        for (with_trees, of) in [(true, Some(Folder::Kernel)), (false, None)] {
+            assert!(trees.iter().all(|kind| folder(kind, with_trees) == of));
+            assert_eq!(folder(&Kind::Kernel, with_trees), Some(Folder::Kernel));
+            assert_eq!(folder(&Kind::SystemMap, with_trees), Some(Folder::Modules));
+            assert_eq!(folder(&Kind::Config, with_trees), Some(Folder::Modules));
+            assert_eq!(folder(&Kind::Firmware, with_trees), None);
+        }
     }
 }
