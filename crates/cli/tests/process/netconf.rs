@@ -330,24 +330,29 @@ fn libyang_accepts_what_is_answered() {
     let applied = bench.switch(&["apply", &bench.file()]);
     assert!(applied.status.success(), "{}", stderr(&applied));
     let mut talk = Talk::begin(&bench);
-    let file = bench.folder.path().join("data.xml");
-    let mut judged = |mut judge: Command, asked: &str, mistakes: &[[&str; 2]]| {
+    let mut data = |asked: &str| {
         let reply = talk.answer(asked);
         let (_, data) = reply.split_once("<data>").unwrap();
-        let (data, _) = data.split_once("</data>").unwrap();
+        data.split_once("</data>").unwrap().0.to_owned()
+    };
+    let file = bench.folder.path().join("data.xml");
+    let judged = |judge: &mut Command, data: &str| {
         std::fs::write(&file, data).unwrap();
-        let accepted = judge.arg(&file).output().unwrap();
-        assert!(accepted.status.success(), "{}{data}", stderr(&accepted));
+        judge.output().unwrap()
+    };
+    let accepted = |mut judge: Command, data: &str, mistakes: &[[&str; 2]]| {
+        judge.arg(&file);
+        let found = judged(&mut judge, data);
+        assert!(found.status.success(), "{}{data}", stderr(&found));
         // It would have refused what is wrong.
         for [right, wrong] in mistakes {
             assert!(data.contains(right), "{data}");
-            std::fs::write(&file, data.replace(right, wrong)).unwrap();
-            assert!(!judge.output().unwrap().status.success(), "{wrong}");
+            assert!(!judged(&mut judge, &data.replace(right, wrong)).status.success(), "{wrong}");
         }
     };
-    judged(
+    accepted(
         of_config,
-        "<get-config><source><running/></source></get-config>",
+        &data("<get-config><source><running/></source></get-config>"),
         &[
             ["gate-states-value", "gate-state"],
             [">wildcard<", ">any<"],
@@ -363,7 +368,27 @@ fn libyang_accepts_what_is_answered() {
         ["<in-octets>", "<in-octets>some "],
         ["passing-sdu-count>", "passing-sdus-count>"],
     ];
-    judged(of_state, "<get/>", &mistakes);
+    let all = data("<get/>");
+    let part = |name: &str| {
+        let (from, end) = (all.find(&format!("<{name} ")).unwrap(), format!("</{name}>"));
+        &all[from..all.find(&end).unwrap() + end.len()]
+    };
+    let parts = [part("yang-library"), part("modules-state")];
+    accepted(of_state, &parts.iter().fold(all.clone(), |data, part| data.replace(part, "")), &mistakes);
+    // By the library that comes with it, and by no module that is named here.
+    let by_library = |library: &str| {
+        let path = bench.folder.path().join("library.xml");
+        std::fs::write(&path, library).unwrap();
+        let mut judge = yanglint("get", &[]).unwrap();
+        judge.arg("-Y").arg(path);
+        judge
+    };
+    let library = parts.concat();
+    accepted(by_library(&library), &all, &mistakes);
+    let feature = "<feature>credit-based-shaper-algorithm</feature>";
+    assert!(library.contains(feature), "{library}");
+    let mut without = by_library(&library.replace(feature, ""));
+    assert!(!judged(without.arg(&file), &all).status.success());
 }
 
 #[test]

@@ -6,6 +6,7 @@ Usage: netconf_client.py ssh HOST KEY KNOWN_HOSTS
 
 import sys
 import time
+from urllib.parse import parse_qs, urlsplit
 
 from lxml import etree
 from ncclient.operations import RPCError
@@ -18,8 +19,9 @@ BRIDGE = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge"
 SCHED = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge"
 PSFP = "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge"
 STREAMS = "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification"
+LIBRARY = "urn:ietf:params:xml:ns:yang:ietf-yang-library"
 NC = "urn:ietf:params:xml:ns:netconf:base:1.0"
-NS = {"if": IF, "b": BRIDGE, "s": SCHED, "p": PSFP, "i": STREAMS, "f": FRER}
+NS = {"if": IF, "b": BRIDGE, "s": SCHED, "p": PSFP, "i": STREAMS, "f": FRER, "l": LIBRARY}
 
 
 def gates(inner):
@@ -350,9 +352,26 @@ def gates_come_and_go():
 
 commits_are_confirmed()
 startup_is_kept()
+def modules_are_those_of_the_greeting():
+    with session() as one:
+        library = etree.fromstring(one.get(filter=("subtree", f'<modules-state xmlns="{LIBRARY}"/>')).data_xml.encode())
+        kinds = {"implement": set(), "import": set()}
+        for module in library.iterfind(".//l:module", NS):
+            of = lambda key: [node.text for node in module.iterfind(f"l:{key}", NS)]
+            kinds[of("conformance-type")[0]].add((*of("name"), *of("revision"), ",".join(of("feature"))))
+        uris = [parse_qs(urlsplit(uri).query) for uri in one.server_capabilities if "?module=" in uri]
+        greeted = {tuple(uri.get(key, [""])[0] for key in ("module", "revision", "features")) for uri in uris}
+        assert kinds["implement"] == greeted and len(greeted) > 10 and kinds["import"], (kinds, greeted)
+        assert ("ieee802-dot1q-sched", "2023-10-22", "scheduled-traffic") in greeted
+        (id,) = [node.text for node in library.iterfind(".//l:module-set-id", NS)]
+        assert any(f"yang-library:1.0?revision=2019-01-04&module-set-id={id}" in uri for uri in one.server_capabilities)
+        assert LIBRARY not in one.get_config("running").data_xml, "it is state"
+
+
 gates_come_and_go()
 streams_are_policed()
 copies_are_dropped()
+modules_are_those_of_the_greeting()
 with session() as one:
     # Killed, and so not to be closed.
     two = session()

@@ -5,6 +5,7 @@ use roxmltree::{Document, Node as Element};
 use super::edit::Operation;
 use super::error::{RpcError, Tag};
 use super::framing::Framing;
+use super::library;
 use super::schema::MODULES;
 use super::xml::{elements, escaped, text};
 use super::{BASE, BASE_1_0, BASE_1_1};
@@ -12,9 +13,12 @@ use super::{BASE, BASE_1_0, BASE_1_1};
 /// The server's greeting.
 pub fn hello(session: u32, capabilities: &[&str]) -> String {
     let own = [BASE_1_0, BASE_1_1].into_iter().chain(capabilities.iter().copied()).map(str::to_owned);
-    let modules = MODULES
-        .iter()
-        .map(|module| format!("{}?module={}&revision={}", module.namespace, module.name, module.revision));
+    let own = own.chain([library::capability()]);
+    let modules = MODULES.iter().map(|module| {
+        let features =
+            if module.features.is_empty() { String::new() } else { format!("&features={}", module.features.join(",")) };
+        format!("{}?module={}&revision={}{features}", module.namespace, module.name, module.revision)
+    });
     let capabilities: String =
         own.chain(modules).map(|uri| format!("<capability>{}</capability>", escaped(&uri))).collect();
     format!(

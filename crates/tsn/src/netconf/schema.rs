@@ -1,63 +1,18 @@
 //! The nodes of the YANG modules that a switch has, as `ontick switch export --yang` writes them.
 
 mod frer;
+mod library;
+mod modules;
 mod streams;
 
 use std::borrow::Cow;
 
 use crate::yang::{
-    BRIDGE, CBSA_BRIDGE, CBSA_IF, FRER, INTERFACES, PREEMPTION_BRIDGE, PSFP, PSFP_BRIDGE, SCHED, SCHED_BRIDGE,
-    SCHED_IF, STREAM_IDENTIFICATION, TYPES,
+    BRIDGE, CBSA_BRIDGE, CBSA_IF, FRER, INTERFACES, PREEMPTION_BRIDGE, SCHED_BRIDGE, SCHED_IF, STREAM_IDENTIFICATION,
 };
 
-/// A YANG module.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Module {
-    /// Its name.
-    pub name: &'static str,
-    /// Its namespace in XML.
-    pub namespace: &'static str,
-    /// The revision whose nodes these are.
-    pub revision: &'static str,
-}
-
-/// All that occur.
-pub const MODULES: [Module; 14] = [
-    Module { name: INTERFACES, namespace: "urn:ietf:params:xml:ns:yang:ietf-interfaces", revision: "2018-02-20" },
-    Module { name: "iana-if-type", namespace: "urn:ietf:params:xml:ns:yang:iana-if-type", revision: "2014-05-08" },
-    Module { name: BRIDGE, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-bridge", revision: "2023-10-26" },
-    Module { name: TYPES, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-types", revision: "2023-10-26" },
-    Module { name: SCHED, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched", revision: "2023-10-22" },
-    Module {
-        name: SCHED_BRIDGE,
-        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-sched-bridge",
-        revision: "2023-10-26",
-    },
-    Module { name: SCHED_IF, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1dc-sched-if", revision: "2024-09-26" },
-    Module {
-        name: PREEMPTION_BRIDGE,
-        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-preemption-bridge",
-        revision: "2023-10-26",
-    },
-    Module {
-        name: CBSA_BRIDGE,
-        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-cbsa-bridge",
-        revision: "2024-08-07",
-    },
-    Module { name: CBSA_IF, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1dc-cbsa-if", revision: "2024-09-26" },
-    Module { name: PSFP, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp", revision: "2023-10-26" },
-    Module {
-        name: PSFP_BRIDGE,
-        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1q-psfp-bridge",
-        revision: "2023-10-26",
-    },
-    Module {
-        name: STREAM_IDENTIFICATION,
-        namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-stream-identification",
-        revision: "2021-12-08",
-    },
-    Module { name: FRER, namespace: "urn:ieee:std:802.1Q:yang:ieee802-dot1cb-frer", revision: "2021-12-08" },
-];
+pub(super) use modules::{IMPORTED, LIBRARY};
+pub use modules::{MODULES, Module};
 
 /// The namespace of a module.
 pub(super) fn namespace(module: &str) -> Option<&'static str> {
@@ -130,6 +85,10 @@ const fn of(module: &'static str, name: &'static str, kind: Kind) -> Node {
     Node { module: Some(module), name, kind, config: true }
 }
 
+const fn state_of(module: &'static str, name: &'static str, kind: Kind) -> Node {
+    Node { module: Some(module), name, kind, config: false }
+}
+
 const U8: Kind = Kind::Number(u8::MAX as u64);
 const U32: Kind = Kind::Number(u32::MAX as u64);
 
@@ -147,6 +106,8 @@ pub(super) const ROOT: &[Node] = &[
     ),
     of(STREAM_IDENTIFICATION, "stream-identity", Kind::List { keys: &["index"], nodes: streams::IDENTITY }),
     of(FRER, "frer", Kind::Container(frer::TABLES)),
+    state_of(LIBRARY, "yang-library", Kind::Container(library::LIBRARY)),
+    state_of(LIBRARY, "modules-state", Kind::Container(library::MODULES_STATE)),
 ];
 
 const INTERFACE: &[Node] = &[
@@ -185,7 +146,7 @@ const STATISTICS: &[Node] = &[
     state("in-octets", Kind::LongNumber),
     state("out-octets", Kind::LongNumber),
     state("out-discards", Kind::LongNumber),
-    Node { module: Some(FRER), name: "frer", kind: Kind::Container(frer::STATISTICS), config: false },
+    state_of(FRER, "frer", Kind::Container(frer::STATISTICS)),
 ];
 
 const CLASSES: &[Node] = &[

@@ -424,3 +424,58 @@ fn the_framing_is_the_best_that_both_have() {
     assert!(read_hello(&hello(3, &[])).is_err(), "a server's greeting");
     assert!(read_hello("<hello/>").is_err());
 }
+
+#[test]
+fn the_library_names_the_modules_of_the_greeting_with_their_features() {
+    let greeting = hello(3, &[]);
+    let library = library();
+    let state = &library["ietf-yang-library:modules-state"];
+    assert!(greeting.contains(&format!(
+        "yang-library:1.0?revision=2019-01-04&amp;module-set-id={}",
+        state["module-set-id"].as_str().unwrap()
+    )));
+    let all = state["module"].as_array().unwrap();
+    for module in all {
+        let text = |key: &str| module[key].as_str().unwrap();
+        let features = module["feature"].as_array().map_or(String::new(), |features| {
+            format!(
+                "&amp;features={}",
+                features.iter().map(|feature| feature.as_str().unwrap()).collect::<Vec<_>>().join(",")
+            )
+        });
+        let uri = format!(
+            "<capability>{}?module={}&amp;revision={}{features}</capability>",
+            text("namespace"),
+            text("name"),
+            text("revision")
+        );
+        assert_eq!(greeting.contains(&uri), text("conformance-type") == "implement", "{uri}");
+    }
+    let set = &library["ietf-yang-library:yang-library"]["module-set"][0];
+    let listed = |key: &str| set[key].as_array().unwrap().len();
+    assert_eq!((listed("module"), listed("module") + listed("import-only-module")), (MODULES.len(), all.len()));
+    // What is gated by a feature would not be of the schema without it.
+    let with_feature = |feature: &str| greeting.contains(&format!("&amp;features={feature}</capability>"));
+    assert!(with_feature("frame-preemption") && with_feature("credit-based-shaper-algorithm"));
+}
+
+#[test]
+fn the_library_is_written_and_selected_as_other_state_and_cannot_be_configured() {
+    let data = Value::Object(library());
+    let xml = data_xml(&data);
+    for part in [
+        "<yang-library xmlns=\"urn:ietf:params:xml:ns:yang:ietf-yang-library\"><module-set><name>all</name><module>",
+        "<datastore><name xmlns:ietf-datastores=\"urn:ietf:params:xml:ns:yang:ietf-datastores\">ietf-datastores:running</name>",
+        "<conformance-type>import</conformance-type>",
+    ] {
+        assert!(xml.contains(part), "{part}: {xml}");
+    }
+    let filter = "<filter><modules-state xmlns='urn:ietf:params:xml:ns:yang:ietf-yang-library'><module-set-id/></modules-state></filter>";
+    let document = read(filter.as_bytes()).unwrap();
+    let id = selected(&data, document.root_element());
+    assert_eq!(id["ietf-yang-library:modules-state"].as_object().unwrap().len(), 1, "{id}");
+    let config = "<config><modules-state xmlns='urn:ietf:params:xml:ns:yang:ietf-yang-library'><module-set-id>1</module-set-id></modules-state></config>";
+    let document = read(config.as_bytes()).unwrap();
+    let refused = edited(&Value::Null, document.root_element(), Operation::Merge).unwrap_err();
+    assert!(refused.to_string().contains("is state"), "{refused}");
+}

@@ -7,7 +7,7 @@ use ontick_switch::kernel::{StreamCount, time_loss};
 use ontick_switch::user::serve::{PortReport, Report, USUAL_RATE};
 use ontick_switch::user::station::asked;
 use ontick_tsn::model::{Clock, Guard, Plane, Port, Switch};
-use ontick_tsn::netconf::{RpcError, Tag};
+use ontick_tsn::netconf::{self, RpcError, Tag};
 use ontick_tsn::{config, yang};
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ pub fn document(switch: &Switch) -> Result<Value, RpcError> {
     Ok(yang::export(&switch).map_err(failed)?.document)
 }
 
-/// The same, with what is known of its state.
+/// The same, with what is known of its state, and of which modules all of it is.
 pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
     // What is counted and seen has the places of the ports that the data plane has.
     let (_, switch) = served(folder)?;
@@ -84,6 +84,9 @@ pub fn with_state(folder: &SwitchDir) -> Result<Value, RpcError> {
         if let Some(table) = gate_table(interface) {
             table.extend(state.gates.clone());
         }
+    }
+    if let Value::Object(members) = &mut data {
+        members.extend(netconf::library());
     }
     Ok(data)
 }
