@@ -18,10 +18,11 @@ pub fn library() -> Map<String, Value> {
     let id = content();
     let all = |modules: &[Module]| modules.iter().map(entry).collect::<Vec<Value>>();
     let datastore = |name: &str| json!({ "name": format!("ietf-datastores:{name}"), "schema": ALL });
+    let datastores = ["running", "candidate", "startup"].map(datastore);
     let library = json!({
         "module-set": [{ "name": ALL, "module": all(&MODULES), "import-only-module": all(&IMPORTED) }],
         "schema": [{ "name": ALL, "module-set": [ALL] }],
-        "datastore": ["running", "candidate", "startup"].map(datastore),
+        "datastore": datastores,
         "content-id": id,
     });
     let conforming = |(modules, how): (&[Module], &str)| -> Vec<Value> {
