@@ -257,12 +257,13 @@ impl Arrivals {
         self.latency.histogram()
     }
 
-    /// What became of the stream, of which the talker sent so many messages.
+    /// What became of the stream, of which the talker sent so many messages: all that were planned, for all that is known here.
     pub fn delivered(&self, sent: u64) -> Delivered {
         Delivered {
             stream: self.expected.stream,
             listener: self.expected.listener,
             planned_ns: self.expected.planned_ns,
+            planned: sent,
             sent,
             received: self.messages,
             frames: (sent.saturating_mul(self.expected.parts), self.frames),

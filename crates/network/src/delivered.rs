@@ -13,6 +13,8 @@ pub struct Delivered {
     pub listener: NodeId,
     /// When its last bit is there by the plan, from the beginning of the period; absent: the plan has no place for it.
     pub planned_ns: Option<u64>,
+    /// Messages that the plan has for the time for which it was run; of a station that only listens, those that were sent.
+    pub planned: u64,
     /// Messages that its talker sent.
     pub sent: u64,
     /// Messages that came wholly.

@@ -102,6 +102,8 @@ pub struct ProvenStream {
     pub jitter_allowed_ns: u64,
     /// What is planned; absent: the plan has no place for it.
     pub planned_ns: Option<u64>,
+    /// Messages that the plan has for the time for which it was run. Older records have none.
+    pub planned: u64,
     /// Messages that were sent.
     pub sent: u64,
     /// Messages that came wholly.
@@ -135,6 +137,11 @@ impl ProvenStream {
         Some(self.max_ns? - self.min_ns?.min(self.max_ns?))
     }
 
+    /// Messages that the plan has and that were not sent.
+    pub fn unsent(&self) -> u64 {
+        self.planned.saturating_sub(self.sent)
+    }
+
     /// Messages that did not come, as a whole or at all.
     pub fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.received)
@@ -153,6 +160,7 @@ impl ProvenStream {
     /// Whether its promise was kept.
     pub fn holds(&self) -> bool {
         self.sent > 0
+            && self.unsent() == 0
             && self.outside() == 0
             && self.lost_frames == 0
             && self.out_of_order == 0
@@ -195,6 +203,7 @@ mod tests {
     #[test]
     fn a_stream_holds_only_if_nothing_at_all_is_wrong() {
         let good = ProvenStream {
+            planned: 10,
             sent: 10,
             received: 10,
             deadline_ns: 100,
@@ -205,8 +214,9 @@ mod tests {
         };
         assert!(good.holds() && good.jitter_ns() == Some(5));
         assert_eq!((good.outside(), good.share_of_deadline()), (0, 0.45));
-        let changes: [fn(&mut ProvenStream); 7] = [
+        let changes: [fn(&mut ProvenStream); 8] = [
             |of| (of.sent, of.received) = (0, 0),
+            |of| (of.sent, of.received) = (9, 9),
             |of| of.received = 9,
             |of| of.late = 1,
             |of| of.early = 1,
@@ -220,6 +230,8 @@ mod tests {
             assert!(!bad.holds(), "{bad:?}");
         }
         assert!(!ProvenStream { lost_frames: 1, ..good.clone() }.holds());
+        // A record of before they were counted.
+        assert!(ProvenStream { planned: 0, ..good.clone() }.holds());
         assert_eq!(ProvenStream { received: 8, late: 3, early: 1, ..good }.outside(), 6);
     }
 }

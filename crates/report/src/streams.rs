@@ -122,12 +122,18 @@ pub(crate) fn verdict(of: &NetworkProof) -> String {
         sums.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))).collect();
     let sums = if sums.is_empty() { String::new() } else { format!(" ({})", sums.join(", ")) };
     let messages = counted(sent, "message");
+    let unsent = of.sum(ProvenStream::unsent);
     let what = match outside {
+        0 if unsent > 0 => format!("none of {messages} was lost, late or early"),
         0 => format!(
             "none of {messages} was lost, late or early, but latencies differ by more than is allowed, or frames came twice or out of order"
         ),
         1 => format!("of {messages} 1 was outside of it{sums}"),
         n => format!("of {messages} {} were outside of it{sums}", count(n)),
+    };
+    let what = match unsent {
+        0 => what,
+        n => format!("{what}, and {} of the plan's were not sent", count(n)),
     };
     let [who, theirs] = match failed.len() {
         1 => ["does", "its"],
@@ -158,6 +164,7 @@ pub(crate) fn judged(stream: &ProvenStream) -> &'static str {
         _ if stream.late > 0 => "late",
         _ if stream.lost() > 0 || stream.lost_frames > 0 => "lost",
         _ if stream.early > 0 => "early",
+        _ if stream.unsent() > 0 => "not sent",
         _ if stream.jitters() => "jitter",
         _ => "order",
     }
@@ -225,6 +232,13 @@ mod tests {
             "{}",
             verdict(&of)
         );
+        // What came was in time, and most of it was never sent.
+        (of.streams[1].planned, of.streams[1].jitter_allowed_ns, of.clocks_apart_ns) = (100, 100, 0);
+        assert_eq!(
+            verdict(&of),
+            "1 of 2 streams does not keep its promise: none of 20 messages was lost, late or early, and 90 of the plan's were not sent."
+        );
+        assert_eq!(ranked(&of).iter().map(|of| judged(of)).collect::<Vec<_>>(), ["not sent", "holds"]);
         assert!(verdict(&NetworkProof::default()).contains("nothing is proven"));
     }
 }

@@ -50,8 +50,9 @@ impl Outcome {
     pub(super) fn of(network: &Network, emulation: Emulation, found: Findings, interrupted: bool) -> Self {
         let mut delivered: Vec<(Delivered, u64)> = Vec::new();
         for (of, arrivals) in found.listeners.iter().flat_map(|of| of.streams().iter().zip(of.arrivals())) {
-            let (sent, ..) = found.counts[of.expected.stream];
-            delivered.push((arrivals.delivered(sent), switches_on(of)));
+            let (sent, refused, skipped) = found.counts[of.expected.stream];
+            let planned = sent + refused + skipped;
+            delivered.push((Delivered { planned, ..arrivals.delivered(sent) }, switches_on(of)));
         }
         delivered.sort_by_key(|(of, _)| (of.stream, of.listener));
         let (delivered, switches) = delivered.into_iter().unzip();

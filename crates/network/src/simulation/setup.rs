@@ -188,7 +188,7 @@ pub(super) fn station(
         parts: planned.parts,
         ports: planned.ports,
     };
-    let times = (BASE_NS, BASE_NS + options.duration_ns);
+    let times = (BASE_NS, BASE_NS + options.duration_ns, network.sync_error_ns);
     let ways = out.iter().enumerate().map(way).collect();
     let mut station = Station::new(
         (node, parts.nodes[node].clone()),

@@ -63,8 +63,10 @@ pub(super) struct Station {
     /// By the time on its clock: place in `sendings`, and message.
     departures: BinaryHeap<Reverse<(u64, u32, u32)>>,
     base_ns: u64,
-    /// Nothing is begun from here on, on its clock.
+    /// Nothing is begun that is due from here on, on its clock. It may be behind by so much, and no more: what it would begin
+    /// later has no time left to arrive.
     end_ns: u64,
+    behind_ns: u64,
     best_effort: Option<BestEffort>,
     /// It sends without end in this stretch of true time.
     pub babbles: Option<(u64, u64)>,
@@ -73,19 +75,38 @@ pub(super) struct Station {
     outgoing: Outgoing,
 }
 
+impl Sending {
+    /// Messages that are due within so long from the beginning of the first period.
+    pub fn due_within(&self, ns: u64) -> u64 {
+        ns.saturating_sub(self.offset_ns).div_ceil(self.period_ns)
+    }
+}
+
 impl Station {
     pub fn new(
         (own, node): (usize, Rc<Node>),
         ways: Vec<Way>,
         sendings: Vec<Sending>,
-        (base_ns, end_ns): (u64, u64),
+        (base_ns, end_ns, behind_ns): (u64, u64, u64),
         outgoing: Outgoing,
     ) -> Self {
         let departures = sendings.iter().enumerate();
         let departures = departures.map(|(n, sending)| Reverse((base_ns + sending.offset_ns, n as u32, 0))).collect();
         let sent = vec![0; sendings.len()];
-        let best_effort = None;
-        Self { node, own, ways, sendings, departures, base_ns, end_ns, best_effort, babbles: None, sent, outgoing }
+        Self {
+            node,
+            own,
+            ways,
+            sendings,
+            departures,
+            base_ns,
+            end_ns,
+            behind_ns,
+            best_effort: None,
+            babbles: None,
+            sent,
+            outgoing,
+        }
     }
 
     /// Sends best-effort frames to others, too.
@@ -99,7 +120,7 @@ impl Station {
         }
     }
 
-    /// A stream's sending, and how many messages it sent.
+    /// Each stream's sending, and how many messages it sent.
     pub fn sent(&self) -> impl Iterator<Item = (&Sending, u64)> {
         self.sendings.iter().zip(self.sent.iter().copied())
     }
@@ -108,9 +129,9 @@ impl Station {
         self.best_effort.as_ref().map_or(0, |best| best.sent)
     }
 
-    /// It begins nothing more.
-    pub fn stop(&mut self, now_ns: u64) {
-        self.end_ns = self.end_ns.min(self.node.clock.get().local_ns(now_ns));
+    /// It begins nothing more that is due from then on.
+    pub fn stop(&mut self, end_ns: u64) {
+        self.end_ns = self.end_ns.min(end_ns);
     }
 
     /// When it has something to do next, in true time.
@@ -119,7 +140,11 @@ impl Station {
         let departs = self.departures.peek().map_or(NEVER, |Reverse((local_ns, ..))| *local_ns);
         let best = self.best_effort.as_ref().map_or(NEVER, |best| best.next_local_ns);
         let local_ns = departs.min(best);
-        if local_ns >= self.end_ns { NEVER } else { clock.when_ns(local_ns).max(self.node.now_ns.get()) }
+        if local_ns >= self.end_ns {
+            return NEVER;
+        }
+        let at_ns = clock.when_ns(local_ns).max(self.node.now_ns.get());
+        if at_ns >= self.end_ns + self.behind_ns { NEVER } else { at_ns }
     }
 
     /// Says to all switches that it is here, as any station does that comes up.

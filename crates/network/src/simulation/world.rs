@@ -14,13 +14,14 @@ use super::listening::Listening;
 use super::setup::{self, Actor, BASE_NS, Parts, Running};
 use super::turns::{NEVER, Turns};
 use super::{Options, Outcome, SimulationError};
-use crate::arrivals::{Expected, LastHop};
+use crate::arrivals::{Arrivals, Expected, LastHop};
+use crate::delivered::Delivered;
 use crate::fault::Resolved;
 use crate::switches::{dropped, models, out_of, user_form};
 
 /// A core does what it does now and then after so many turns.
 const HOUSEKEEPING: u64 = 1_024;
-/// After the last message was sent, frames are followed for two periods and so much more, in ns.
+/// After the last message was sent, frames are followed for two periods, what clocks differ by, and so much more, in ns.
 const PATIENCE_NS: u64 = 10_000_000;
 
 /// What changes at a certain time.
@@ -94,6 +95,8 @@ pub fn simulate(
     let expected = Expected::all(network, &planned);
     let expected = expected.into_iter().map(|of| Expected { window_ns: None, ..of }).collect();
     let longest_ns = network.streams.iter().map(|stream| stream.period_ns).max().unwrap_or(0);
+    // Whose clock is behind begins its last messages as much later.
+    let drains_ns = 2 * longest_ns + network.sync_error_ns + PATIENCE_NS;
     let mut world = World {
         network,
         turns: Turns::new(network.nodes.len()),
@@ -104,8 +107,8 @@ pub fn simulate(
         listening: Listening::new(network, expected),
         changes,
         apart_ns: 0,
-        drains_ns: 2 * longest_ns + PATIENCE_NS,
-        ends_ns: BASE_NS + options.duration_ns + 2 * longest_ns + PATIENCE_NS,
+        drains_ns,
+        ends_ns: BASE_NS + options.duration_ns + drains_ns,
         sends_ns: options.duration_ns,
     };
     world.announce();
@@ -279,7 +282,7 @@ impl World<'_> {
     }
 
     fn outcome(self, counters: &[Counters], options: &Options) -> Outcome {
-        let mut sent = vec![0; self.network.streams.len()];
+        let mut counts = vec![(0, 0); self.network.streams.len()];
         let (mut best_effort, mut turns, mut frames) = (0, 0, 0);
         for actor in &self.actors {
             match actor {
@@ -287,12 +290,18 @@ impl World<'_> {
                 Actor::Station(station) => {
                     best_effort += station.best_effort_sent();
                     for (sending, messages) in station.sent() {
-                        sent[sending.stream] += messages;
+                        let (planned, sent) = &mut counts[sending.stream];
+                        *planned += sending.due_within(self.sends_ns);
+                        *sent += messages;
                         frames += messages * u64::from(sending.parts);
                     }
                 }
             }
         }
+        let delivered = |of: &Arrivals| {
+            let (planned, sent) = counts[of.expected().stream];
+            Delivered { planned, ..of.delivered(sent) }
+        };
         let dropped = dropped(counters.iter());
         let passed = |link: &super::link::Shared| {
             let from_start = |passed: &super::Passed| super::Passed {
@@ -306,7 +315,7 @@ impl World<'_> {
         let sum =
             |of: fn(&super::link::Link) -> u64| self.parts.links.iter().map(|link| of(&link.borrow())).sum::<u64>();
         Outcome {
-            delivered: self.listening.arrivals().iter().map(|of| of.delivered(sent[of.expected().stream])).collect(),
+            delivered: self.listening.arrivals().iter().map(delivered).collect(),
             frames,
             hops: sum(|link| link.frames),
             best_effort,

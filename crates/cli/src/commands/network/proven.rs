@@ -26,6 +26,7 @@ pub fn stream(network: &Network, schedule: &Schedule, of: &Delivered, added_ns: 
         added_ns,
         jitter_allowed_ns: promised.jitter_ns + 2 * network.sync_error_ns + of_links + added_ns,
         planned_ns: of.planned_ns,
+        planned: of.planned,
         sent: of.sent,
         received: of.received,
         lost_frames: of.frames.0.saturating_sub(of.frames.1),
@@ -60,6 +61,11 @@ pub fn judged(proof: &NetworkProof, sent: &str) -> Vec<Judged> {
     let sum = |of: fn(&ProvenStream) -> u64| proof.sum(of);
     let [lost, late, early] = [sum(ProvenStream::lost), sum(|of| of.late), sum(|of| of.early)];
     let silent = proof.streams.iter().filter(|of| of.sent == 0).count();
+    let left_out = match sum(ProvenStream::unsent) {
+        0 => String::new(),
+        1 => ", and 1 message was left out".into(),
+        n => format!(", and {} messages were left out", count(n)),
+    };
     let unsteady = proof.streams.iter().filter(|of| of.jitters()).count();
     let [missing, behind, twice] = [sum(|of| of.lost_frames), sum(|of| of.out_of_order), sum(|of| of.duplicates)];
     let promise = match proof.emulation {
@@ -88,11 +94,30 @@ pub fn judged(proof: &NetworkProof, sent: &str) -> Vec<Judged> {
             format!("{unsteady} of {} streams differ by more", proof.streams.len()),
             unsteady == 0,
         ),
-        // Of no stream nothing is proven.
+        // Of no stream nothing is proven, and of a message that never left nothing was found.
         requirement(
             sent,
-            format!("{silent} of {} are not", proof.streams.len()),
-            silent == 0 && !proof.streams.is_empty(),
+            format!("{silent} of {} are not{left_out}", proof.streams.len()),
+            silent == 0 && left_out.is_empty() && !proof.streams.is_empty(),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn met(of: ProvenStream) -> Vec<bool> {
+        let proof = NetworkProof { streams: vec![of], ..NetworkProof::default() };
+        judged(&proof, "every stream is sent").iter().map(|judged| judged.met).collect()
+    }
+
+    #[test]
+    fn a_message_that_was_never_sent_is_not_as_if_it_had_come() {
+        let of = ProvenStream { planned: 10, sent: 5, received: 5, ..ProvenStream::default() };
+        assert_eq!(met(of.clone()), [true, true, true, false]);
+        assert_eq!(met(ProvenStream { sent: 10, received: 10, ..of.clone() }), [true; 4]);
+        let proof = NetworkProof { streams: vec![of], ..NetworkProof::default() };
+        assert_eq!(judged(&proof, "every stream is sent")[3].observed, "0 of 1 are not, and 5 messages were left out");
+    }
 }
