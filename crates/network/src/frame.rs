@@ -20,7 +20,7 @@ pub struct Numbered {
     pub message: u32,
     /// Which frame of the message, from 0.
     pub part: u16,
-    /// When its talker was to send it, on the talker's clock, in ns.
+    /// The planned time that its message is for, on the talker's clock, in ns; of best effort, when it is sent.
     pub stamp_ns: u64,
 }
 

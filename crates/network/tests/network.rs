@@ -173,6 +173,40 @@ fn a_clock_beyond_what_the_plan_allows_is_found() {
     assert_eq!(all_outside(&with("clock-drift=s3:1ppm@50ms", 100 * MILLISECOND)), 0);
 }
 
+/// Two talkers whose frames leave a switch by one slower link, and no gates.
+fn pair() -> (Network, Timetable, Schedule) {
+    let (mut network, _, mut schedule) = chain(1, 1_500);
+    // The second talker is node 3; the listener's cable, links 2 and 3, carries a tenth.
+    network.nodes.push(Node { name: "n3".into(), ..network.nodes[1].clone() });
+    let [there, back] = [0, 1].map(|link| network.links[link].clone());
+    network.links.extend([Link { from: 3, ..there }, Link { to: 3, ..back }]);
+    network.links[2..4].iter_mut().for_each(|link| link.rate /= 10);
+    network.streams.push(Stream { name: "g".into(), talker: 3, ..network.streams[0].clone() });
+    schedule.routes.push(vec![4, 2]);
+    schedule.sends.push(Send { stream: 1, offset_ns: 500_000, queues: vec![(4, 7), (2, 7)] });
+    (network, Timetable { placed: vec![None; 2] }, schedule)
+}
+
+/// As a real one does: what is over when its clock has been set is left out, not sent at once.
+#[test]
+fn a_talker_whose_clock_is_set_goes_on_with_what_is_due_next() {
+    let of = pair();
+    let with = |fault: &str| {
+        let faults = vec![fault.parse().unwrap()];
+        run(&of, &Options { faults, ..options(&of.0, 1_000 * MILLISECOND) })
+    };
+    let outcome = with("clock-step=n1:900ms@10ms");
+    let [its, other] = &outcome.delivered[..] else { panic!() };
+    assert_eq!((other.planned, other.sent, outside(other), outcome.dropped.as_slice()), (1_000, 1_000, 0, &[][..]));
+    // By its clock 100 ms are left, and a listener has them before they are due.
+    assert_eq!((its.planned, its.sent, its.received, its.early), (1_000, 100, 100, 90));
+    // By less than a period: no time is used twice, and nothing looks like a copy.
+    let outcome = with("clock-step=n1:-600us@9500us");
+    let its = &outcome.delivered[0];
+    assert_eq!((its.sent, its.received, its.duplicates, its.out_of_order), (1_000, 1_000, 0, 0), "{its:?}");
+    assert_eq!(all_outside(&outcome), 0, "{outcome:?}");
+}
+
 #[test]
 fn a_cable_that_is_cut_loses_what_was_to_go_over_it_and_nothing_else() {
     let of = ring(6, 40);

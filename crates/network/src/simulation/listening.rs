@@ -1,9 +1,10 @@
-//! What comes to stations: every frame of a stream, held against what its listener waits for.
+//! What comes to stations: every frame of a stream, held against what its listener waits for, as end points do it: a message
+//! counts from the period for which its talker planned it, by the talker's own clock.
 
 use ontick_tsn::network::{Network, NodeId};
+use ontick_tsn::validate::Schedule;
 
 use super::link::Flight;
-use super::setup::BASE_NS;
 use crate::arrivals::{Arrivals, Arrived, Expected};
 use crate::frame::{self, BEST_EFFORT};
 
@@ -14,23 +15,25 @@ pub(super) struct Listening {
     streams: Vec<Listened>,
 }
 
-/// Where a stream's listeners are in `arrivals`, and its period.
+/// Where a stream's listeners are in `arrivals`, and when its talker sends, from the beginning of the period.
 #[derive(Debug, Clone, Copy)]
 struct Listened {
     first: u32,
     end: u32,
-    period_ns: u64,
+    offset_ns: u64,
 }
 
 impl Listening {
     /// To what is expected, which is in the order of the network's streams.
-    pub fn new(network: &Network, expected: Vec<Expected>) -> Self {
+    pub fn new(network: &Network, schedule: &Schedule, expected: Vec<Expected>) -> Self {
+        let mut offsets = vec![0; network.streams.len()];
+        schedule.sends.iter().for_each(|send| offsets[send.stream] = send.offset_ns);
         let mut streams = Vec::new();
         let mut end = 0;
-        for (stream, of) in network.streams.iter().enumerate() {
+        for (stream, offset_ns) in offsets.into_iter().enumerate() {
             let first = end;
             end += expected[first..].iter().take_while(|of| of.stream == stream).count();
-            streams.push(Listened { first: first as u32, end: end as u32, period_ns: of.period_ns });
+            streams.push(Listened { first: first as u32, end: end as u32, offset_ns });
         }
         Self { arrivals: expected.into_iter().map(Arrivals::new).collect(), streams }
     }
@@ -42,11 +45,12 @@ impl Listening {
         if numbered.stream == BEST_EFFORT {
             return;
         }
-        let Some(&Listened { first, end, period_ns }) = self.streams.get(numbered.stream as usize) else { return };
+        let Some(&Listened { first, end, offset_ns }) = self.streams.get(numbered.stream as usize) else { return };
         let listeners = &mut self.arrivals[first as usize..end as usize];
         let Some(of) = listeners.iter_mut().find(|of| of.expected().listener == station) else { return };
         let message = u64::from(numbered.message);
-        of.arrived(Arrived { message, part: numbered.part, at_ns, period_ns: BASE_NS + message * period_ns });
+        let period_ns = numbered.stamp_ns.saturating_sub(offset_ns);
+        of.arrived(Arrived { message, part: numbered.part, at_ns, period_ns });
     }
 
     /// What came, by stream and listener.

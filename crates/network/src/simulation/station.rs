@@ -70,8 +70,9 @@ pub(super) struct Station {
     best_effort: Option<BestEffort>,
     /// It sends without end in this stretch of true time.
     pub babbles: Option<(u64, u64)>,
-    /// Messages that were sent, by sending, with how many there are as planned.
-    pub sent: Vec<u64>,
+    /// By sending, messages that were sent, and the time that the last of them was for: 0 before the first.
+    sent: Vec<u64>,
+    last_ns: Vec<u64>,
     outgoing: Outgoing,
 }
 
@@ -79,6 +80,12 @@ impl Sending {
     /// Messages that are due within so long from the beginning of the first period.
     pub fn due_within(&self, ns: u64) -> u64 {
         ns.saturating_sub(self.offset_ns).div_ceil(self.period_ns)
+    }
+
+    /// The first time from then on at which a message is planned, where the first periods begin at `base_ns`.
+    fn planned_from(&self, base_ns: u64, from_ns: u64) -> u64 {
+        let first_ns = base_ns + self.offset_ns;
+        first_ns + from_ns.saturating_sub(first_ns).div_ceil(self.period_ns) * self.period_ns
     }
 }
 
@@ -92,7 +99,7 @@ impl Station {
     ) -> Self {
         let departures = sendings.iter().enumerate();
         let departures = departures.map(|(n, sending)| Reverse((base_ns + sending.offset_ns, n as u32, 0))).collect();
-        let sent = vec![0; sendings.len()];
+        let (sent, last_ns) = (vec![0; sendings.len()], vec![0; sendings.len()]);
         Self {
             node,
             own,
@@ -105,6 +112,7 @@ impl Station {
             best_effort: None,
             babbles: None,
             sent,
+            last_ns,
             outgoing,
         }
     }
@@ -132,6 +140,34 @@ impl Station {
     /// It begins nothing more that is due from then on.
     pub fn stop(&mut self, end_ns: u64) {
         self.end_ns = self.end_ns.min(end_ns);
+    }
+
+    /// Its clock was set by so much: messages are due where the plan has them next, under the numbers that are next. What goes
+    /// by no plan goes on as if nothing had happened.
+    pub fn follow_clock(&mut self, now_ns: u64, by_ns: i64) {
+        let (local_ns, babbles) = (self.node.clock.get().local_ns(now_ns), self.babbles_at(now_ns));
+        let mut all = std::mem::take(&mut self.departures).into_vec();
+        for Reverse((due_ns, n, _)) in &mut all {
+            *due_ns = match babbles {
+                true => due_ns.saturating_add_signed(by_ns),
+                false => self.planned_from(*n as usize, local_ns),
+            };
+        }
+        self.departures = all.into();
+        if let Some(best) = &mut self.best_effort {
+            best.next_local_ns = best.next_local_ns.saturating_add_signed(by_ns);
+            best.waits_since_ns = best.waits_since_ns.map(|since_ns| since_ns.saturating_add_signed(by_ns));
+        }
+    }
+
+    fn babbles_at(&self, now_ns: u64) -> bool {
+        self.babbles.is_some_and(|(from_ns, until_ns)| (from_ns..until_ns).contains(&now_ns))
+    }
+
+    /// When the plan has a stream's next message from then on, on the station's clock: the same time is not used twice.
+    fn planned_from(&self, n: usize, from_ns: u64) -> u64 {
+        let due_ns = self.sendings[n].planned_from(self.base_ns, from_ns);
+        if due_ns == self.last_ns[n] { due_ns + self.sendings[n].period_ns } else { due_ns }
     }
 
     /// When it has something to do next, in true time.
@@ -180,8 +216,16 @@ impl Station {
         let sending = &self.sendings[n];
         let (stream, address, size, parts, period_ns) =
             (sending.stream as u32, sending.address, sending.size, sending.parts, sending.period_ns);
+        let babbles = self.babbles_at(now_ns);
+        let stamp_ns = match self.babbles {
+            None => due_ns,
+            // Its numbers run away from the plan, and each says what it is for.
+            Some(_) if babbles => self.base_ns + sending.offset_ns + u64::from(message) * period_ns,
+            // The first one afterwards may be due between two of the plan's.
+            Some(_) => sending.planned_from(self.base_ns, due_ns),
+        };
         for part in 0..parts {
-            let numbered = Numbered { stream, message, part: part as u16, stamp_ns: due_ns };
+            let numbered = Numbered { stream, message, part: part as u16, stamp_ns };
             let head = frame::write(address, numbered);
             for port in 0..self.sendings[n].ports.len() {
                 let way = self.sendings[n].ports[port];
@@ -190,18 +234,15 @@ impl Station {
             begin_ns += costs.talker_spacing_ns;
         }
         self.sent[n] += 1;
+        self.last_ns[n] = stamp_ns;
         match self.babbles {
             // As soon as the link has taken the last one, and without a look at any plan.
-            Some((from, until)) if (from..until).contains(&now_ns) => {
+            Some(_) if babbles => {
                 let free_ns = self.sendings[n].ports.iter().map(|way| self.ways[*way].shared.borrow().free_ns()).max();
                 self.node.clock.get().local_ns(free_ns.unwrap_or(0).max(now_ns + 1))
             }
             // Where the plan has it next, whichever number it has by now.
-            Some(_) => {
-                let sending = &self.sendings[n];
-                let first_ns = self.base_ns + sending.offset_ns;
-                first_ns + (due_ns + 1).saturating_sub(first_ns).div_ceil(period_ns) * period_ns
-            }
+            Some(_) => self.planned_from(n, due_ns + 1),
             None => due_ns + period_ns,
         }
     }

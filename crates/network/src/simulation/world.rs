@@ -104,7 +104,7 @@ pub fn simulate(
         parts,
         actors,
         far_ends: network.links.iter().map(|link| (link.to, network.nodes[link.to].kind)).collect(),
-        listening: Listening::new(network, expected),
+        listening: Listening::new(network, schedule, expected),
         changes,
         apart_ns: 0,
         drains_ns,
@@ -260,8 +260,9 @@ impl World<'_> {
             Change::Step(node, ns) => {
                 set_clock(node, &|clock| clock.step(now_ns, ns));
                 self.parts.nodes[node].was_set.set(true);
-                if let Actor::Switch(switch) = &mut self.actors[node] {
-                    switch.core.housekeeping();
+                match &mut self.actors[node] {
+                    Actor::Switch(switch) => switch.core.housekeeping(),
+                    Actor::Station(station) => station.follow_clock(now_ns, ns),
                 }
                 self.schedule(node);
             }
