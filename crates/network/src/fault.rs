@@ -93,7 +93,7 @@ impl FromStr for Fault {
             "clock-drift" => {
                 let (node, drift) = of_node()?;
                 let ppm: f64 = drift.strip_suffix("ppm").and_then(|ppm| ppm.parse().ok()).ok_or_else(wrong)?;
-                // No oscillator is so far off; and sums stay within 64 bits.
+                // No oscillator is so far off.
                 if !(-10_000.0..=10_000.0).contains(&ppm) {
                     return Err(wrong());
                 }

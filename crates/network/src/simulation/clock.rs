@@ -26,7 +26,7 @@ impl Clock {
     /// By how much it is ahead at a moment.
     #[inline]
     pub fn offset_ns(&self, now_ns: u64) -> i64 {
-        self.offset_ns + (now_ns as i64 - self.since_ns as i64) * self.ppb / 1_000_000_000
+        self.offset_ns.saturating_add(scaled(now_ns as i64 - self.since_ns as i64, self.ppb, 1_000_000_000))
     }
 
     /// What it shows at a moment.
@@ -38,10 +38,10 @@ impl Clock {
     /// The first moment at which it shows this time, or more.
     #[inline]
     pub fn when_ns(&self, local_ns: u64) -> u64 {
-        // Each round is nearer by the part that the clock runs fast: three are enough for a clock that was left alone for
-        // hours, and one for all others.
+        // Each round is nearer by the part that the clock runs fast, which is a hundredth at most: ten are enough for a clock
+        // that was left alone for months, and one for most others.
         let mut now_ns = local_ns;
-        for _ in 0..4 {
+        for _ in 0..10 {
             let nearer_ns = local_ns.saturating_add_signed(-self.offset_ns(now_ns));
             if std::mem::replace(&mut now_ns, nearer_ns) == nearer_ns {
                 break;
@@ -60,7 +60,19 @@ impl Clock {
 
     /// It is set by so much.
     pub fn step(&mut self, now_ns: u64, by_ns: i64) {
-        *self = Self { since_ns: now_ns, offset_ns: self.offset_ns(now_ns) + by_ns, ppb: self.ppb };
+        *self = Self { since_ns: now_ns, offset_ns: self.offset_ns(now_ns).saturating_add(by_ns), ppb: self.ppb };
+    }
+}
+
+/// `ns` × `by` / `over`; of clocks that were left alone for long, or are far off, the product has more than 64 bits.
+#[inline]
+fn scaled(ns: i64, by: i64, over: i64) -> i64 {
+    match ns.checked_mul(by) {
+        Some(product) => product / over,
+        None => {
+            let all = i128::from(ns) * i128::from(by) / i128::from(over);
+            all.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+        }
     }
 }
 
@@ -96,9 +108,9 @@ impl Servo {
         if self.lost {
             return;
         }
-        let seen_ns = clock.offset_ns(now_ns) + self.within(self.bound_ns / 2);
+        let seen_ns = clock.offset_ns(now_ns).saturating_add(self.within(self.bound_ns / 2));
         let moved_ns = self.within(self.bound_ns / 5) - seen_ns / 2;
-        let per_ns = |ns: i64| ns * 1_000_000_000 / SYNC_NS as i64;
+        let per_ns = |ns: i64| scaled(ns, 1_000_000_000, SYNC_NS as i64);
         let most_ppb = MOST_PPB.max(per_ns(self.bound_ns));
         clock.run_at(now_ns, per_ns(moved_ns).clamp(-most_ppb, most_ppb));
     }
@@ -142,5 +154,31 @@ mod tests {
         clock.step(1_001_000_000, -1_000_000);
         assert_eq!(clock.offset_ns(1_001_000_000), -949_990);
         assert_eq!(clock.offset_ns(2_001_000_000), -899_990);
+    }
+
+    /// As far off as a fault makes it, for as long as a simulation lasts.
+    #[test]
+    fn a_clock_that_was_left_alone_for_long_is_as_far_off_as_it_drifted() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        for (ppb, sign) in [(10_000_000, 1), (-10_000_000, -1)] {
+            let mut clock = Clock::new(0, 0);
+            clock.run_at(0, ppb);
+            for seconds in [2_000, 100 * 86_400] {
+                let (now_ns, off_ns) = (seconds * SECOND_NS, (seconds * SECOND_NS / 100) as i64);
+                assert_eq!(clock.offset_ns(now_ns), sign * off_ns);
+                let local_ns = clock.local_ns(now_ns);
+                assert!(clock.when_ns(local_ns).abs_diff(now_ns) <= 2, "{seconds} {ppb}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_servo_brings_a_clock_back_that_is_far_off() {
+        let (mut servo, _) = Servo::new(1, 1_000, 0);
+        for (offset_ns, ppb) in [(30_000_000_000, -MOST_PPB), (-30_000_000_000, MOST_PPB)] {
+            let mut clock = Clock::new(0, offset_ns);
+            servo.look(&mut clock, 0);
+            assert_eq!(clock.ppb, ppb);
+        }
     }
 }
