@@ -269,6 +269,7 @@ fn what_cannot_be_sent_or_received_is_said_in_a_sentence() {
     refused(talk("a", &[]), "name the interface that frames leave by");
     refused(talk("a", &["--interface", "out", "--interface", "out"]), "station a has 1 cable (a>s1)");
     refused(talk("a", &["--interface", "out", "--base-time", "1000000000"]), "the same schedule begins anew at");
+    refused(talk("a", &["--interface", "out", "--base-time", "18446744073709551615"]), "is more than a year ahead");
     refused(talk("a", &["--interface", "out", "--launch-time", "500us"]), "no queueing discipline etf");
     refused(talk("a", &["--interface", "out", "--udp", "video"]), "write STREAM=ADDRESS:PORT");
     refused(talk("a", &["--interface", "out", "--udp", "audio=127.0.0.1:1"]), "station a sends no stream audio");

@@ -4,6 +4,8 @@ use ontick_rt::clock::ClockId;
 
 /// A base time is at least so far ahead: all must be ready by then, in ns.
 const LEAD_NS: u64 = 1_000_000_000;
+/// And not further than a year, in ns: nobody waits so long, and times reckoned from it stay times.
+const MOST_AHEAD_NS: u64 = 365 * 86_400 * SECOND_NS;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Why there is no base time.
@@ -24,6 +26,9 @@ pub enum BaseTimeError {
         /// When the same schedule begins anew; none where that takes ages.
         next_ns: Option<u64>,
     },
+    /// Nobody waits for it.
+    #[error("the base time {0} is more than a year ahead: name one that comes sooner, in ns of TAI")]
+    Far(u64),
     /// With this period, stations that begin with different seconds do not fit together.
     #[error(
         "a period of {} does not divide a second, so \"the next second\" is another moment on each station; name a base time, in ns of TAI",
@@ -36,6 +41,7 @@ pub enum BaseTimeError {
 pub fn base_ns(asked: Option<u64>, periods: impl Iterator<Item = u64> + Clone) -> Result<u64, BaseTimeError> {
     let now_ns = ClockId::Tai.now_ns();
     match asked {
+        Some(ns) if ns > now_ns + MOST_AHEAD_NS => Err(BaseTimeError::Far(ns)),
         Some(ns) if ns > now_ns => Ok(ns),
         Some(base_ns) => {
             let next_ns = next_ns(base_ns, now_ns + LEAD_NS, periods);
@@ -73,6 +79,13 @@ mod tests {
         assert!(past.starts_with("the base time 1000000000 was ") && past.contains("begins anew at"), "{past}");
         let ahead_ns = ClockId::Tai.now_ns() + 60 * SECOND_NS;
         assert_eq!(base_ns(Some(ahead_ns), [4_000_000].into_iter()).unwrap(), ahead_ns);
+    }
+
+    #[test]
+    fn a_base_time_that_nobody_waits_for_is_refused() {
+        for ns in [u64::MAX, ClockId::Tai.now_ns() + MOST_AHEAD_NS + 60 * SECOND_NS] {
+            assert_eq!(base_ns(Some(ns), [4_000_000].into_iter()), Err(BaseTimeError::Far(ns)));
+        }
     }
 
     #[test]
