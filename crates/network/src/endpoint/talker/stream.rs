@@ -19,6 +19,9 @@ pub(super) struct Stream {
     /// When it is to be sent, in ns of TAI, and how long before that it is handed over.
     planned_ns: u64,
     ahead_ns: u64,
+    /// The time of the one that left last. Whose clock is set back by less than a period has it before it again, and a second
+    /// message for it would be a copy to whoever listens.
+    sent_for_ns: Option<u64>,
     /// When the first one was to be sent.
     first_ns: u64,
     /// The first period for which a program has sent no message of its own.
@@ -98,6 +101,7 @@ impl Stream {
             message: 0,
             planned_ns: first_ns,
             ahead_ns: of.ports.iter().map(|outlet| outlets[*outlet].ahead_ns()).max().unwrap_or(0),
+            sent_for_ns: None,
             first_ns,
             own_period: 0,
             room: of.room(),
@@ -141,6 +145,9 @@ impl Stream {
     /// The next message is sent where the plan has it from `now_ns` on.
     pub fn plan_from(&mut self, now_ns: u64) {
         self.planned_ns = next(self.first_ns, self.period_ns, now_ns + self.ahead_ns);
+        if self.was_sent_for() {
+            self.planned_ns += self.period_ns;
+        }
         self.own_period = 0;
     }
 
@@ -149,8 +156,16 @@ impl Stream {
         let first_ns = base_ns + offset_ns;
         let soonest_ns = next(first_ns, self.period_ns, now_ns + self.ahead_ns + 1);
         let period = ((soonest_ns - first_ns) / self.period_ns).max(self.own_period);
-        self.own_period = period + 1;
         self.planned_ns = first_ns + period * self.period_ns;
+        self.own_period = period + 1;
+        if self.was_sent_for() {
+            self.planned_ns += self.period_ns;
+            self.own_period += 1;
+        }
+    }
+
+    fn was_sent_for(&self) -> bool {
+        self.sent_for_ns == Some(self.planned_ns)
     }
 
     /// Leaves messages out.
@@ -183,6 +198,7 @@ impl Stream {
             }
         }
         self.message += 1;
+        self.sent_for_ns = Some(self.planned_ns);
         self.planned_ns += self.period_ns;
         match result {
             Sent::Done => self.sent += 1,

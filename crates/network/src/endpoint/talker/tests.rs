@@ -1,6 +1,9 @@
 use super::*;
+use crate::arrivals::Expected;
 use crate::endpoint::header::{HEADER, Header};
+use crate::endpoint::listener::{Listener, Received};
 use crate::endpoint::payload::payloads;
+use crate::endpoint::planned::{Incoming, Way};
 
 /// A clock on which waiting takes the time that is waited for, and what the script has beyond it.
 #[derive(Debug, Default)]
@@ -226,6 +229,38 @@ fn a_clock_that_is_set_moves_the_times_and_not_the_numbers() {
     let times: Vec<u64> = all.iter().map(|of| (of.due_ns - BASE_NS) / 1_000_000).collect();
     assert_eq!(times, [0, 1, 2, 3, 4, 5, 2, 3, 4, 14, 15]);
     assert!(all.iter().enumerate().all(|(n, of)| of.message == n as u64 && of.skipped == 0 && of.late_ns() == 0));
+}
+
+/// By less than a period: the next time of the plan is the one that was just used.
+#[test]
+fn a_clock_that_is_set_back_a_little_has_no_time_twice() {
+    let steps = vec![(BASE_NS + 5_000_000, -200_000)];
+    let mut talker = talker(vec![outgoing(0, 0, 1_000_000)], Wire::default(), Paper { steps, ..Paper::default() });
+    let all = departures(&mut talker, BASE_NS + 8_000_000);
+    let times: Vec<u64> = all.iter().map(|of| (of.due_ns - BASE_NS) / 1_000_000).collect();
+    assert_eq!(times, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    // A listener has every one, and none twice.
+    let (deadline_ns, way) = (1_000_000, Way { link: 0, links: 1 });
+    let expected = Expected { stream: 0, listener: 1, parts: 1, deadline_ns, planned_ns: None, window_ns: None };
+    let name = String::new();
+    let incoming = Incoming { expected, name, pcp: 5, vlan: 0x123, offset_ns: 0, period_ns: 1_000_000, way };
+    let mut listener = Listener::new(vec![incoming], 77);
+    for (planned_ns, octets) in &talker.outlets[0].frames {
+        let (data, tag) = (&octets[18..], Some((5, 0x123)));
+        let received = Received { data, tag, is_tagged_kind: true, at_ns: planned_ns + 1_000 };
+        assert!(listener.came(received).is_some_and(|message| !message.is_duplicate));
+    }
+    let of = &listener.arrivals()[0];
+    assert_eq!((of.span(), of.messages(), of.delivered(9).duplicates), (9, 9, 0));
+}
+
+#[test]
+fn a_program_s_own_messages_have_no_time_twice_either() {
+    let steps = vec![(BASE_NS + 5_000_000, -200_000)];
+    let time = Paper { now_ns: BASE_NS + 4_500_000, steps, ..Paper::default() };
+    let mut talker = talker(vec![outgoing(0, 0, 1_000_000)], Wire::default(), time);
+    let due: Vec<u64> = (0..3).map(|_| talker.send_at(0, 0, b"own").unwrap().due_ns - BASE_NS).collect();
+    assert_eq!(due, [5_000_000, 6_000_000, 7_000_000]);
 }
 
 /// A dense plan has no time to sleep; one who never does is taken off its CPU.
