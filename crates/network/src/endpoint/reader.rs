@@ -21,14 +21,14 @@ const LARGEST: usize = 65_536;
 #[derive(Debug)]
 pub struct Reader {
     reader: PacketReader,
-    ahead_ns: i64,
+    /// How much TAI is ahead of the kernel's stamps, in ns. Also where the interface stamps, single frames may have none of its.
+    software_ahead_ns: i64,
 }
 
 impl Reader {
     /// Of an open interface.
     pub fn new(reader: PacketReader) -> Self {
-        let ahead_ns = tai_ahead_of_stamps_ns(reader.stamps());
-        Self { reader, ahead_ns }
+        Self { reader, software_ahead_ns: tai_ahead_of_stamps_ns(Stamps::Software) }
     }
 
     /// Who stamps frames.
@@ -38,8 +38,10 @@ impl Reader {
 
     /// Takes the frames that are there, but not for ever, and shows each that is waited for; how many it took.
     pub fn take(&mut self, listener: &mut Listener, mut show: impl FnMut(&Message<'_>)) -> u32 {
-        let (mut taken, ahead_ns) = (0, self.ahead_ns);
-        while taken < AT_ONCE && self.reader.next(|frame| took(&frame, ahead_ns, listener, &mut show)).is_some() {
+        let (mut taken, software_ahead_ns) = (0, self.software_ahead_ns);
+        while taken < AT_ONCE
+            && self.reader.next(|frame| took(&frame, software_ahead_ns, listener, &mut show)).is_some()
+        {
             taken += 1;
         }
         taken
@@ -50,7 +52,7 @@ impl Reader {
     pub fn wait(&mut self, listener: &mut Listener, at_most: Duration) -> io::Result<bool> {
         listener.overflowed(self.reader.overflowed());
         let there = self.reader.wait(at_most);
-        self.ahead_ns = tai_ahead_of_stamps_ns(self.reader.stamps());
+        self.software_ahead_ns = tai_ahead_of_stamps_ns(Stamps::Software);
         there
     }
 
@@ -61,13 +63,17 @@ impl Reader {
 }
 
 #[inline]
-fn took(frame: &Frame<'_>, ahead_ns: i64, listener: &mut Listener, show: &mut impl FnMut(&Message<'_>)) {
+fn took(frame: &Frame<'_>, software_ahead_ns: i64, listener: &mut Listener, show: &mut impl FnMut(&Message<'_>)) {
     let bytes = frame.bytes;
     let header = wire::HEADER as usize;
     // The kernel has taken the tag out.
     let is_ours = bytes.get(12..14).is_some_and(|kind| kind == ETHER_TYPE.to_be_bytes());
     let data = if is_ours { &bytes[header..] } else { &[] };
     let tag = frame.tag.map(|tag| (tag.pcp(), tag.vlan()));
+    let ahead_ns = match frame.stamps {
+        Stamps::Hardware => 0,
+        Stamps::Software => software_ahead_ns,
+    };
     let at_ns = frame.stamp_ns.saturating_add_signed(ahead_ns);
     if let Some(message) = listener.came(Received { data, tag, is_tagged_kind: true, at_ns }) {
         show(&message);
@@ -122,5 +128,39 @@ pub fn tai_ahead_of_stamps_ns(stamps: Stamps) -> i64 {
             let ahead_ns = Distance::of(ClockId::Tai).ns() - Distance::of(ClockId::Realtime).ns();
             (ahead_ns as f64 / 1e9).round() as i64 * 1_000_000_000
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::Expected;
+    use crate::endpoint::header::Header;
+    use crate::endpoint::planned::{Incoming, Way};
+
+    /// An interface that stamps leaves a stamp out now and then: such a frame has the kernel's, which is of UTC.
+    #[test]
+    fn a_frame_counts_by_the_clock_of_its_own_stamp() {
+        const AHEAD_NS: i64 = 37_000_000_000;
+        let (planned_ns, at_ns) = (50_000_000_000, 50_000_100_000);
+        let expected =
+            Expected { stream: 0, listener: 1, parts: 1, deadline_ns: 500_000, planned_ns: None, window_ns: None };
+        let (name, way) = (String::new(), Way { link: 0, links: 1 });
+        let incoming = Incoming { expected, name, pcp: 0, vlan: 0, offset_ns: 0, period_ns: 1_000_000, way };
+        let mut listener = Listener::new(vec![incoming], 7);
+        let stamped = [(Stamps::Hardware, at_ns), (Stamps::Software, at_ns - AHEAD_NS as u64)];
+        for (message, (stamps, stamp_ns)) in (0..).zip(stamped) {
+            let planned_ns = planned_ns + message;
+            let header = Header { plan: 7, stream: 0, part: 0, payload: 0, message, planned_ns, sent_ns: planned_ns };
+            let mut bytes = [0; 60];
+            bytes[12..14].copy_from_slice(&ETHER_TYPE.to_be_bytes());
+            header.write(bytes[wire::HEADER as usize..].first_chunk_mut().unwrap());
+            let frame = Frame { bytes: &bytes, tag: None, cut: false, stamp_ns, stamps };
+            let mut came_ns = None;
+            took(&frame, AHEAD_NS, &mut listener, &mut |message: &Message<'_>| came_ns = Some(message.at_ns));
+            assert_eq!(came_ns, Some(at_ns));
+        }
+        let of = listener.arrivals()[0].delivered(2);
+        assert_eq!((of.received, of.early, of.late), (2, 0, 0));
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::analysis::{Analysis, Arrival};
 use super::flow::{Flow, Reading};
 use super::frame_log::FrameLog;
-use crate::user::packet::{Frame, PacketReader};
+use crate::user::packet::{Frame, PacketReader, Stamps};
 
 /// Looks up from waiting so often.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -27,22 +27,40 @@ pub struct Strays {
     pub overflowed: u64,
 }
 
+/// What the gates' clock is ahead of those that stamp, in ns. An interface that stamps may leave a stamp out: the frame then
+/// has the kernel's.
+#[derive(Debug, Clone, Copy)]
+pub struct Ahead {
+    /// Of the kernel's stamps.
+    pub of_software_ns: i64,
+    /// Of the interface's.
+    pub of_hardware_ns: i64,
+}
+
+impl Ahead {
+    fn of(self, stamps: Stamps) -> i64 {
+        match stamps {
+            Stamps::Software => self.of_software_ns,
+            Stamps::Hardware => self.of_hardware_ns,
+        }
+    }
+}
+
 /// Receives flows on one interface.
 pub struct Receiver<'a> {
     reader: PacketReader,
     flows: &'a [Flow],
-    /// What the gates' clock is ahead of the clock of the stamps, in ns.
-    ahead_ns: i64,
+    ahead: Ahead,
     strays: Strays,
     log: FrameLog,
 }
 
 impl<'a> Receiver<'a> {
-    /// Arrivals of `flows`, whose stamps become times of the gates' clock by adding `ahead_ns`. Each of them is kept in
-    /// the log.
-    pub fn new(reader: PacketReader, flows: &'a [Flow], ahead_ns: i64, log: FrameLog) -> Self {
+    /// Arrivals of `flows`, whose stamps become times of the gates' clock by adding what that is ahead. Each of them is kept
+    /// in the log.
+    pub fn new(reader: PacketReader, flows: &'a [Flow], ahead: Ahead, log: FrameLog) -> Self {
         let strays = Strays { damaged: vec![0; flows.len()], ..Strays::default() };
-        Self { reader, flows, ahead_ns, strays, log }
+        Self { reader, flows, ahead, strays, log }
     }
 
     /// Receives until all has been sent and `enough` says, of what came and for how long nothing has, that no more will.
@@ -73,26 +91,17 @@ impl<'a> Receiver<'a> {
 
     /// Takes the frames that are there, but not for ever; how many it were.
     fn take(&mut self, analysis: &mut Analysis) -> u32 {
-        let (flows, ahead_ns, strays, log) = (self.flows, self.ahead_ns, &mut self.strays, &mut self.log);
+        let (flows, ahead, strays, log) = (self.flows, self.ahead, &mut self.strays, &mut self.log);
         let mut taken = 0;
-        while taken < AT_ONCE
-            && self.reader.next(|frame| judge(frame, flows, ahead_ns, strays, analysis, log)).is_some()
-        {
+        while taken < AT_ONCE && self.reader.next(|frame| judge(frame, flows, ahead, strays, analysis, log)).is_some() {
             taken += 1;
         }
         taken
     }
 }
 
-fn judge(
-    frame: Frame,
-    flows: &[Flow],
-    ahead_ns: i64,
-    strays: &mut Strays,
-    analysis: &mut Analysis,
-    log: &mut FrameLog,
-) {
-    let at_ns = frame.stamp_ns.saturating_add_signed(ahead_ns);
+fn judge(frame: Frame, flows: &[Flow], ahead: Ahead, strays: &mut Strays, analysis: &mut Analysis, log: &mut FrameLog) {
+    let at_ns = frame.stamp_ns.saturating_add_signed(ahead.of(frame.stamps));
     let mut room = [0; LOOKED_AT];
     let (bytes, octets) = on_the_wire(&frame, &mut room);
     let on_link_ns = analysis.on_link(at_ns, octets as u32);

@@ -10,7 +10,7 @@ use super::analysis::{Analysis, Envelope, Limit, Link, Terms};
 use super::causes;
 use super::flow::{CHECK, Flow};
 use super::frame_log::FrameLog;
-use super::receiver::{Receiver, Strays};
+use super::receiver::{Ahead, Receiver, Strays};
 use super::sender::{self, Count, Offer, Rate};
 use super::under_test::{CountersError, Lost, UnderTest, Worker};
 use crate::user::core::Stall;
@@ -152,7 +152,7 @@ pub fn run(
     }
     let counts: Vec<Count> = flows.iter().map(|_| Count::default()).collect();
     let log = FrameLog::new(spec.log_frames);
-    let receiver = Receiver::new(reader, &flows, ahead_ns(spec.clock, stamps), log);
+    let receiver = Receiver::new(reader, &flows, ahead(spec.clock), log);
 
     let cycles = 2 * Duration::from_nanos(spec.schedule.cycle_ns());
     let (all_sent, progress) = (AtomicBool::new(false), Progress::default());
@@ -236,6 +236,12 @@ fn terms(spec: &TrialSpec, link: Link, from_ns: u64) -> Terms {
         kept_from_ns: from_ns + run_in_ns,
         kept_cycles: spec.kept_cycles,
     }
+}
+
+/// How much the gates' clock is ahead of those that stamp.
+fn ahead(clock: ClockId) -> Ahead {
+    let [of_software_ns, of_hardware_ns] = [Stamps::Software, Stamps::Hardware].map(|by| ahead_ns(clock, by));
+    Ahead { of_software_ns, of_hardware_ns }
 }
 
 /// How much the gates' clock is ahead of the one that stamps, in ns. A port's own clock is taken for TAI, which
