@@ -17,7 +17,7 @@ pub trait Transmit {
         0
     }
 
-    /// Messages that were taken and did not leave at their time, since this was last asked.
+    /// Frames that were taken and did not leave at their time, since this was last asked; some are lost where that was long ago.
     fn take_missed(&mut self) -> u64 {
         0
     }

@@ -46,6 +46,8 @@ pub struct Talked {
     pub counts: Vec<(u64, u64, u64)>,
     /// How late messages were handed over.
     pub lateness: Histogram,
+    /// Frames that did not leave at their launch time.
+    pub missed: u64,
     /// What was asked of the system for the thread, and refused.
     pub refused: Vec<String>,
     /// How often the clock was set meanwhile.
@@ -73,6 +75,7 @@ struct Ready {
 /// What is known of the thread from outside.
 struct Progress {
     counts: Arc<[Counts]>,
+    missed: Arc<AtomicU64>,
     lateness: recorder::Reader,
     ready: Ready,
     following: Following,
@@ -92,6 +95,7 @@ impl Progress {
         Talked {
             counts: self.counts.iter().map(Counts::get).collect(),
             lateness: Histogram::recorded(buckets, extremes, snapshot.sum_ns, snapshot.sum_of_squares),
+            missed: self.missed.load(Relaxed),
             refused: self.ready.refused.clone(),
             clock_steps: self.following.steps().0,
         }
@@ -137,6 +141,7 @@ impl Counts {
 /// What the thread shows of itself.
 struct Shown {
     counts: Arc<[Counts]>,
+    missed: Arc<AtomicU64>,
     lateness: recorder::Writer,
     ready: SyncSender<Ready>,
 }
@@ -154,16 +159,17 @@ impl TalkerThread {
         let (time, following) = StationTime::tai()?;
         let stop = Arc::new(AtomicBool::new(false));
         let counts: Arc<[Counts]> = job.streams.iter().map(|_| Counts::default()).collect();
+        let missed = Arc::new(AtomicU64::new(0));
         // Nothing asks for single ones.
         let (writer, lateness) = recorder::channel(u64::MAX);
         let (sender, ready) = sync_channel(1);
         let work = {
-            let shown = Shown { counts: counts.clone(), lateness: writer, ready: sender };
+            let shown = Shown { counts: counts.clone(), missed: missed.clone(), lateness: writer, ready: sender };
             let stop = stop.clone();
             move || talk(job, place, time, shown, &stop)
         };
         let thread = std::thread::Builder::new().name("ontick-talker".into()).spawn(work)?;
-        let progress = Progress { counts, lateness, ready: Ready::default(), following };
+        let progress = Progress { counts, missed, lateness, ready: Ready::default(), following };
         Ok(Self { thread, stop, ready, progress, _cpu: held })
     }
 
@@ -212,7 +218,7 @@ fn talk(job: Job, place: CorePlacement, mut time: StationTime, shown: Shown, sto
     block_signals();
     let setup = Setup::new().policy(place.policy).lock_memory().cpu_latency_us(0).timer_slack_ns(1);
     let held = place.cpu.into_iter().fold(setup, Setup::cpu).best_effort();
-    let Shown { counts, mut lateness, ready } = shown;
+    let Shown { counts, missed, mut lateness, ready } = shown;
     let Job { streams, payloads, outlets, base_ns, from_ns, until_ns, plan } = job;
     // What was due before this was set up is none that is left out.
     let late_ns = time.now_ns().saturating_sub(from_ns);
@@ -238,8 +244,10 @@ fn talk(job: Job, place: CorePlacement, mut time: StationTime, shown: Shown, sto
             }
             Some(Turn::Rested(_)) => {}
         }
+        missed.store(talker.missed(), Relaxed);
     }
     counts.iter().zip(talker.counts()).for_each(|(cells, counts)| cells.set(counts));
+    missed.store(talker.count_missed(), Relaxed);
     // Closing sockets waits for every CPU to have been in the kernel (RCU): not at a priority that would hold that up.
     step_down(0);
     drop(talker);

@@ -1,6 +1,7 @@
 //! Sends streams, each message at its planned time.
 //!
-//! Nothing here allocates, waits for anything but the time, or makes a system call but the sends and the sleeps.
+//! Nothing here allocates, waits for anything but the time, or makes a system call but the sends, the sleeps and, with launch
+//! times, the question which frames missed theirs.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,6 +29,8 @@ const SLEPT_NS: u64 = 300_000;
 /// A talker that found no time to sleep does so all the same after this, so that it does not run away with its CPU; in ns.
 const AWAKE_NS: u64 = 1_000_000_000;
 const SHORTEST_REST_NS: u64 = 1_000;
+/// After so many frames it is asked which missed their launch time: the kernel keeps about a hundred reports, and drops others.
+const REPORTED: u64 = 32;
 
 /// A message that was to leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +103,9 @@ pub struct Talker<S, T> {
     base_ns: u64,
     rests: Option<Rests>,
     awake_since_ns: u64,
+    /// Frames that missed their launch time, and those that were handed over since that was last asked.
+    missed: u64,
+    unasked: u64,
 }
 
 impl<S: Transmit, T: Time> Talker<S, T> {
@@ -109,7 +115,7 @@ impl<S: Transmit, T: Time> Talker<S, T> {
         let streams: Vec<Stream> = streams.iter().map(|of| Stream::new(of, &outlets, base_ns, plan)).collect();
         let departures = streams.iter().enumerate().map(|(n, of)| Reverse((of.due_ns(), n as u32))).collect();
         let awake_since_ns = time.now_ns();
-        Self { streams, outlets, time, departures, base_ns, rests: None, awake_since_ns }
+        Self { streams, outlets, time, departures, base_ns, rests: None, awake_since_ns, missed: 0, unasked: 0 }
     }
 
     /// Sleeps now and then for those that have its CPU, too, between messages where it can.
@@ -158,6 +164,7 @@ impl<S: Transmit, T: Time> Talker<S, T> {
         let due_ns = self.departures.peek().map_or(u64::MAX, |Reverse((due_ns, _))| *due_ns);
         let ahead_ns = due_ns.saturating_sub(now_ns);
         if ahead_ns > 2 * NEAR_NS {
+            self.count_missed();
             self.time.rest((ahead_ns - NEAR_NS).min(NAP_NS));
             return Turn::Rested(self.has_rested());
         }
@@ -222,9 +229,17 @@ impl<S: Transmit, T: Time> Talker<S, T> {
         self.streams[stream].counts()
     }
 
-    /// Messages that were taken and did not leave at their launch time.
-    pub fn take_missed(&mut self) -> u64 {
-        self.outlets.iter_mut().map(Transmit::take_missed).sum()
+    /// Frames that were taken and did not leave at their launch time, of those that were asked about.
+    #[inline]
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The same, with those that are known by now; to be asked once more at the end.
+    pub fn count_missed(&mut self) -> u64 {
+        self.missed += self.outlets.iter_mut().map(Transmit::take_missed).sum::<u64>();
+        self.unasked = 0;
+        self.missed
     }
 
     /// The talker's clock.
@@ -246,6 +261,10 @@ impl<S: Transmit, T: Time> Talker<S, T> {
         }
         let (message, due_ns) = (stream.message, stream.due_ns());
         let sent = stream.transmit(&mut self.outlets, begun_ns, || time.now_ns());
+        self.unasked += stream.frames();
+        if self.unasked >= REPORTED {
+            self.count_missed();
+        }
         Some(Departure { stream: n, message, due_ns, begun_ns, skipped, sent })
     }
 

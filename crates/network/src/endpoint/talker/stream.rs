@@ -113,6 +113,12 @@ impl Stream {
         }
     }
 
+    /// Frames of a message, by all ports.
+    #[inline]
+    pub fn frames(&self) -> u64 {
+        self.lanes.iter().map(|lane| lane.parts.len() as u64).sum()
+    }
+
     /// When the next message is to be handed over.
     #[inline]
     pub fn due_ns(&self) -> u64 {

@@ -51,11 +51,14 @@ struct Wire {
     answers: Vec<Sent>,
     ahead_ns: u64,
     datagrams: bool,
+    /// Reports of frames that missed their time, if each does; no more than the kernel keeps.
+    reports: Option<u64>,
 }
 
 impl Transmit for Wire {
     fn transmit(&mut self, octets: &[u8], planned_ns: u64) -> Sent {
         self.frames.push((planned_ns, octets.to_vec()));
+        self.reports = self.reports.map(|reports| (reports + 1).min(92));
         self.answers.pop().unwrap_or(Sent::Done)
     }
 
@@ -65,6 +68,10 @@ impl Transmit for Wire {
 
     fn ahead_ns(&self) -> u64 {
         self.ahead_ns
+    }
+
+    fn take_missed(&mut self) -> u64 {
+        self.reports.as_mut().map_or(0, std::mem::take)
     }
 }
 
@@ -261,6 +268,17 @@ fn a_program_s_own_messages_have_no_time_twice_either() {
     let mut talker = talker(vec![outgoing(0, 0, 1_000_000)], Wire::default(), time);
     let due: Vec<u64> = (0..3).map(|_| talker.send_at(0, 0, b"own").unwrap().due_ns - BASE_NS).collect();
     assert_eq!(due, [5_000_000, 6_000_000, 7_000_000]);
+}
+
+/// The kernel keeps few reports of them, so it is asked for more than one at the end.
+#[test]
+fn every_frame_that_missed_its_launch_time_is_counted() {
+    for period_ns in [100_000, 10_000_000] {
+        let wire = Wire { reports: Some(0), ..Wire::default() };
+        let mut talker = talker(vec![outgoing(0, 0, period_ns)], wire, Paper::default());
+        let sent = departures(&mut talker, BASE_NS + 999 * period_ns);
+        assert_eq!((sent.len(), talker.count_missed()), (1_000, 1_000), "{period_ns}");
+    }
 }
 
 /// A dense plan has no time to sleep; one who never does is taken off its CPU.

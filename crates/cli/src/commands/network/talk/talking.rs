@@ -11,7 +11,7 @@ use ontick_units::{count, show};
 pub struct Ended {
     /// Of each stream: messages that left, that the kernel did not take, and that were left out.
     counts: Vec<(u64, u64, u64)>,
-    /// Messages that missed their launch time.
+    /// Frames that missed their launch time.
     missed: u64,
     /// How often the clock was set, and by how much the last time, in ns.
     steps: (u64, i64),
@@ -52,7 +52,7 @@ impl Probe for Talking {
         settings.method = "hybrid".into();
         let ended = Ended {
             counts: self.talker.counts().collect(),
-            missed: self.talker.take_missed(),
+            missed: self.talker.count_missed(),
             steps: self.following.steps(),
         };
         // Nobody asks twice.
