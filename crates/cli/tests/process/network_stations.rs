@@ -205,6 +205,20 @@ fn what_is_lost_or_never_comes_is_said_by_stream() {
     assert!(said.contains("before any message came") && said.contains("another plan or another network"), "{said}");
 }
 
+/// Handing frames to an interface that is down is quick, and no latency.
+#[test]
+fn without_a_link_nothing_is_sent_and_that_is_an_error() {
+    let Some(cable) = cable() else { return };
+    cable.talks.ip(&["link", "set", "dev", "out", "down"]).unwrap();
+    for length in [["--duration", "100ms"], ["--count", "20"]] {
+        let talked = cable.talk(&[&["--interface", "out", "--require", "99% < 1s"][..], &length].concat());
+        let said = stderr(&talked);
+        assert_eq!(talked.status.code(), Some(2), "{said}{}", stdout(&talked));
+        assert!(said.contains("the kernel took none of ") && said.contains("no link"), "{said}");
+        assert!(stdout(&talked).is_empty(), "{}", stdout(&talked));
+    }
+}
+
 /// Its numbers begin at 0 again, which are no copies of those before.
 #[test]
 fn a_talker_that_is_started_again_is_heard_by_the_same_listener() {

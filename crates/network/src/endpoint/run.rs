@@ -14,6 +14,7 @@ use ontick_rt::thread::{Setup, block_signals};
 use ontick_rt::watchdog::Watchdog;
 use ontick_switch::user::CorePlacement;
 use ontick_switch::user::ending::step_down;
+use ontick_switch::user::port::Sent;
 use ontick_switch::user::rest::Rests;
 use ontick_undo::privilege::settle_timed_thread;
 
@@ -239,7 +240,9 @@ fn talk(job: Job, place: CorePlacement, mut time: StationTime, shown: Shown, sto
         match talker.turn_until(until_ns) {
             None => break,
             Some(Turn::Departed(departure)) => {
-                lateness.record(departure.begun_ns, departure.late_ns());
+                if departure.sent == Sent::Done {
+                    lateness.record(departure.begun_ns, departure.late_ns());
+                }
                 counts[departure.stream].set(talker.counts_of(departure.stream));
             }
             Some(Turn::Rested(_)) => {}

@@ -105,10 +105,13 @@ impl Talk {
                         let set = talker.set_payload(*stream, payload);
                         set.map_err(|error| Error::Impossible(error.to_string()))?;
                     }
-                    Ok(Talking::new(talker, following, ended.clone()))
+                    Ok(Talking::new(talker, following, limits.length, ended.clone()))
                 };
                 let series = session::run("messages", placement, limits, prepare, observer);
                 if let Some(ended) = ended.get() {
+                    if let Some(why) = ended.nothing_left() {
+                        return Err(Error::Impossible(why));
+                    }
                     ended.notes(&names).into_iter().for_each(|note| observer.note(note));
                 }
                 series.map(|series| vec![series])
