@@ -290,6 +290,7 @@ fn what_cannot_be_sent_or_received_is_said_in_a_sentence() {
     fs::write(cable.folder.path().join("large"), vec![0; 61]).unwrap();
     refused(talk("a", &["--interface", "out", "--payload", "setpoint=large"]), "61 octets are too many");
     refused(talk("a", &["--interface", "out", "--payload", "setpoint=none"]), "none: ");
+    refused(talk("a", &["--interface", "out", "--payload", "setpoint=/dev/zero"]), "/dev/zero: longer than 1 MiB");
     let listen = |station: &str, more: &[&str]| {
         cable.listens.within(|| in_folder(&cable.folder, "listen", station, more).output()).unwrap().unwrap()
     };

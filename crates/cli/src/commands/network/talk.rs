@@ -2,6 +2,8 @@
 
 mod talking;
 
+use std::fs::File;
+use std::io::Read;
 use std::sync::{Arc, OnceLock};
 
 use clap::Args;
@@ -129,10 +131,13 @@ impl Talk {
         let read = |payload: &Payload| {
             let stream = place(network, node, streams, &payload.stream).map_err(refused)?;
             let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("{}: {why}", payload.file.display()));
-            if std::fs::metadata(&payload.file).map_err(|e| wrong(&e))?.len() > LARGEST_PAYLOAD {
+            // A device or a pipe does not say how long it is, and may have no end.
+            let (file, mut octets) = (File::open(&payload.file).map_err(|e| wrong(&e))?, Vec::new());
+            file.take(LARGEST_PAYLOAD + 1).read_to_end(&mut octets).map_err(|e| wrong(&e))?;
+            if octets.len() as u64 > LARGEST_PAYLOAD {
                 return Err(wrong(&"longer than 1 MiB, which no message carries"));
             }
-            Ok((stream, std::fs::read(&payload.file).map_err(|e| wrong(&e))?))
+            Ok((stream, octets))
         };
         self.payload.iter().map(read).collect()
     }
