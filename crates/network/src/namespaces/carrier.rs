@@ -104,6 +104,18 @@ impl<'a> Carried<'a> {
         })
     }
 
+    /// The policy of the core; nothing where there is none.
+    pub fn policy(&self) -> Option<String> {
+        let Self::User(_, _, services) = self else { return None };
+        services.first().map(|of| of.report().policy)
+    }
+
+    /// What the core asked of the system and did not get.
+    pub fn refused(&self) -> Vec<String> {
+        let Self::User(_, _, services) = self else { return Vec::new() };
+        services.first().map_or(Vec::new(), |of| of.report().refused)
+    }
+
     /// What carries the frames, in words.
     pub fn about(&self) -> String {
         let switches = |number: usize| match number {
@@ -114,7 +126,7 @@ impl<'a> Carried<'a> {
             Self::User(_, place, services) => {
                 let Some(report) = services.first().map(Service::report) else { return "no switches".into() };
                 let cpu = place.cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-                let policy = if place.policy.is_real_time() { report.policy } else { "ordinary scheduling".into() };
+                let policy = if report.policy == "other" { "ordinary scheduling" } else { &report.policy };
                 let rests = if report.rests { ", rests 70us each millisecond" } else { "" };
                 let switches = switches(services.len());
                 format!(

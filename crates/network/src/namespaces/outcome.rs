@@ -30,6 +30,8 @@ pub struct Outcome {
     pub stalls: (u64, u64),
     /// What carries the frames, in words.
     pub about: String,
+    /// The policy that its core obtained; absent: it has none, or nothing was run.
+    pub policy: Option<String>,
     /// For how long messages were sent, in ns.
     pub sent_ns: u64,
     /// Frames that came with another tag than is planned.
@@ -58,7 +60,9 @@ impl Outcome {
         let (delivered, switches) = delivered.into_iter().unzip();
         let parts = |stream: usize| u64::from(network.overhead.message_time(network.streams[stream].size, 1).frames);
         let mut notes = found.notes;
-        notes.extend(found.talked.refused);
+        // The core and the talkers ask for much the same.
+        let refused = found.talked.refused.into_iter().filter(|why| !notes.contains(why)).collect::<Vec<_>>();
+        notes.extend(refused);
         if found.talked.clock_steps > 0 {
             notes.push(format!("the clock was set {} times meanwhile", found.talked.clock_steps));
         }
@@ -72,6 +76,7 @@ impl Outcome {
             dropped: found.dropped,
             stalls: found.stalls,
             about: found.about,
+            policy: found.policy,
             sent_ns: found.sent_ns,
             retagged: found.listeners.iter().map(|of| of.strays().retagged).sum(),
             interrupted,

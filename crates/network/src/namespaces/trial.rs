@@ -57,8 +57,9 @@ pub(super) struct Findings {
     pub dropped: Vec<(String, u64)>,
     /// How often the core was held up, and the longest time, in ns.
     pub stalls: (u64, u64),
-    /// How the core runs.
+    /// How the core runs: in words, and its policy.
     pub about: String,
+    pub policy: Option<String>,
     /// For how long messages were sent, in ns.
     pub sent_ns: u64,
     pub notes: Vec<String>,
@@ -123,14 +124,15 @@ impl<'a> Trial<'a> {
         let mut lost: Vec<(String, u64)> = Vec::new();
         let overflowed: u64 = listeners.iter().map(|of| of.strays().overflowed).sum();
         let cables = self.lost_at_cables()?.saturating_sub(cables_before);
-        let (stalls, about) = (carried.stalls(), carried.about());
+        let (stalls, about, policy) = (carried.stalls(), carried.about(), carried.policy());
+        notes.extend(carried.refused());
         lost.extend(carried.stop()?);
         lost.extend([("at a cable".to_owned(), cables), ("ring of a listener".to_owned(), overflowed)]);
         lost.retain(|(_, frames)| *frames > 0);
         let mut counts = vec![(0, 0, 0); network.streams.len()];
         streams.iter().zip(&talked.counts).for_each(|(stream, of)| counts[*stream] = *of);
         let passed = self.passed(&listeners, traced_ns.0);
-        Ok(Findings { passed, listeners, counts, talked, dropped: lost, stalls, about, sent_ns, notes })
+        Ok(Findings { passed, listeners, counts, talked, dropped: lost, stalls, about, policy, sent_ns, notes })
     }
 
     /// The stretch of which arrivals are kept: the first whole one after the talkers began.

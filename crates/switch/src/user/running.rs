@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ontick_rt::cpus;
 use ontick_rt::cpus::claim::{ClaimError, Occupancy, claim};
+use ontick_rt::thread::Policy;
 use ontick_rt::watchdog;
 
 use super::address_table::random_seed;
@@ -129,6 +130,11 @@ impl<P: Port + Send + 'static> Running<P> {
         &self.spread
     }
 
+    /// The policy that the first core obtained.
+    pub fn policy(&self) -> Policy {
+        self.threads[0].policy
+    }
+
     /// What was asked of the system for the cores, and refused.
     pub fn refused(&self) -> Vec<String> {
         let mut refused: Vec<String> = self.threads.iter().flat_map(|thread| thread.refused.clone()).collect();
@@ -246,8 +252,6 @@ fn share_out<P>(attachments: Vec<PortConfig<P>>, spread: &Spread) -> Vec<Vec<Por
 mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::time::Duration;
-
-    use ontick_rt::thread::Policy;
 
     use super::*;
     use crate::user::port::{Received, Sent};

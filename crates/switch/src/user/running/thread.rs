@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 
 use ontick_rt::clock::sleep_for;
 use ontick_rt::cpus::claim::Claim;
-use ontick_rt::thread::{Setup, current_tid};
+use ontick_rt::thread::{Policy, Setup, current_tid};
 use ontick_undo::privilege::keep_only;
 use rustix::thread::CapabilitySet;
 
@@ -33,6 +33,8 @@ pub struct CoreThread {
     handle: Mutex<Option<JoinHandle<()>>>,
     /// As the kernel numbers it.
     pub tid: i32,
+    /// The policy that it obtained.
+    pub policy: Policy,
     /// What was asked of the system for it, and refused.
     pub refused: Vec<String>,
     /// Whether it sleeps now and then.
@@ -62,7 +64,8 @@ impl CoreThread {
             let mut cores: Vec<_> = work.into_iter().zip(&counters).map(|(work, of)| work.core(of)).collect();
             // What reads the frames of whoever sends some needs no right over the network. Who cannot give any up has none.
             let _ = keep_only(CORE_KEEPS);
-            let _ = ready.send((current_tid(), refused, rests.is_some(), held.cpu()));
+            let policy = held.policy().unwrap_or(Policy::Other);
+            let _ = ready.send((current_tid(), policy, refused, rests.is_some(), held.cpu()));
             Core::run(&mut cores, &asked, |cores| {
                 let Some(rests) = &mut rests else { return };
                 // Of the first one's clock: others may follow another.
@@ -80,8 +83,8 @@ impl CoreThread {
         };
         let handle = Builder::new().name("ontick-switch".into()).spawn(run).map_err(StartError::Thread)?;
         let died = |_| StartError::Thread(io::Error::other("it ended at once"));
-        let (tid, refused, rests, pinned) = begun.recv().map_err(died)?;
-        Ok(Self { stop, handle: Mutex::new(Some(handle)), tid, refused, rests, pinned, _cpu: held })
+        let (tid, policy, refused, rests, pinned) = begun.recv().map_err(died)?;
+        Ok(Self { stop, handle: Mutex::new(Some(handle)), tid, policy, refused, rests, pinned, _cpu: held })
     }
 
     /// Whether it has ended.

@@ -40,7 +40,7 @@ pub struct Report {
     /// Other CPUs on which it was found: its own was unplugged or taken from it.
     #[serde(default)]
     pub strayed_to: Vec<u32>,
-    /// How.
+    /// How: the policy that it obtained.
     pub policy: String,
     /// What it asked for and did not get.
     pub refused: Vec<String>,
@@ -113,7 +113,7 @@ impl Service {
             cpu: self.places[0].cpu,
             cpus: self.places.iter().filter_map(|place| place.cpu).collect(),
             strayed_to: self.running.strayed_to(),
-            policy: self.places[0].policy.to_string(),
+            policy: self.running.policy().to_string(),
             refused: self
                 .running
                 .refused()

@@ -126,7 +126,7 @@ impl Prove {
         run.notes.extend(outcome.notes.iter().cloned());
         let settings = Settings {
             cpu: core.and_then(|core| core.cpu),
-            policy: core.map_or(String::new(), |core| core.policy.to_string()),
+            policy: outcome.policy.clone().unwrap_or_default(),
             clock: "tai".into(),
             ..Settings::default()
         };
