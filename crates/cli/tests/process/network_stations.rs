@@ -248,6 +248,12 @@ fn datagrams_come_as_frames_do() {
     let refused = cable.talk(&["--udp", "video=192.0.2.2:5000", "--udp", "setpoint=192.0.2.2:5000"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("messages of 3 frames, and a datagram is one"), "{}", stderr(&refused));
+    // And neither is one that would go in two packets.
+    cable.talks.ip(&["link", "set", "dev", "out", "mtu", "120"]).unwrap();
+    let refused = cable.talk(&["--interface", "out", "--udp", "setpoint=192.0.2.2:5000"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("has room for 92, so each would go in fragments"), "{}", stderr(&refused));
+    cable.talks.ip(&["link", "set", "dev", "out", "mtu", "1500"]).unwrap();
     let (mut listener, _said) =
         cable.listen(&["--interface", "in", "--udp", "192.0.2.2:5000", "--count", "50", "--json"]);
     let talked = cable.talk(&["--interface", "out", "--udp", "setpoint=192.0.2.2:5000", "--duration", "500ms"]);

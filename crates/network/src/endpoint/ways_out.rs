@@ -7,8 +7,9 @@ use ontick_switch::user::packet::{LaunchError, LaunchSender, PacketSender};
 use ontick_switch::user::udp::{UdpError, UdpSender};
 use ontick_tsn::network::{Network, NodeId};
 
+use super::header::HEADER;
 use super::outlet::Outlet;
-use super::planned::{Outgoing, StationError, interfaces};
+use super::planned::{Outgoing, StationError, data_octets, interfaces};
 
 /// Why there is no way out.
 #[derive(Debug, thiserror::Error)]
@@ -26,13 +27,27 @@ pub enum WayOutError {
     },
     /// Messages of several frames are no datagrams.
     #[error(
-        "stream {name} has messages of {parts} frames, and a datagram is one: have it leave by an interface, or make it 1500 octets"
+        "stream {name} has messages of {parts} frames, and a datagram is one: have it leave by an interface, or make it 1472 octets (by IPv6 1452)"
     )]
     SeveralFrames {
         /// The stream.
         name: String,
         /// Frames of a message.
         parts: u32,
+    },
+    /// On its way there is no room for such a datagram.
+    #[error(
+        "stream {name} has messages of {octets} octets, and a packet on the way to {to} has room for {room}, so each would go in fragments: have it leave by an interface, or make it {room} octets"
+    )]
+    Fragments {
+        /// The stream.
+        name: String,
+        /// Where it goes.
+        to: SocketAddr,
+        /// Octets of a datagram.
+        octets: usize,
+        /// Octets of the longest that is one packet.
+        room: usize,
     },
     /// Frames of some stream have nowhere to go.
     #[error("name the interface that frames leave by, or an address for the datagrams of every stream")]
@@ -103,12 +118,17 @@ impl WaysOut {
         let mut by_udp: Vec<Vec<usize>> = vec![Vec::new(); streams.len()];
         for datagrams in &self.udp {
             let place = place(network, node, streams, &datagrams.stream)?;
-            let Outgoing { name, parts, pcp, .. } = &streams[place];
+            let Outgoing { name, parts, pcp, size, .. } = &streams[place];
             if *parts > 1 {
                 return Err(WayOutError::SeveralFrames { name: name.clone(), parts: *parts });
             }
+            let sender = UdpSender::open(datagrams.to, (*pcp).into())?;
+            let octets = data_octets(*size, 0).max(HEADER);
+            if let Some(room) = sender.room().filter(|room| octets > *room) {
+                return Err(WayOutError::Fragments { name: name.clone(), to: datagrams.to, octets, room });
+            }
             by_udp[place].push(opened.all.len());
-            opened.all.push(Outlet::Udp(UdpSender::open(datagrams.to, (*pcp).into())?));
+            opened.all.push(Outlet::Udp(sender));
         }
         let first = opened.all.len();
         if by_udp.iter().any(Vec::is_empty) {

@@ -45,6 +45,16 @@ impl UdpSender {
         Ok(Self { socket })
     }
 
+    /// Octets of the longest datagram that leaves as one packet, as far as the way is known: a longer one goes in fragments.
+    pub fn room(&self) -> Option<usize> {
+        let ((level, option), headers) = match self.socket.peer_addr().ok()? {
+            SocketAddr::V4(_) => ((libc::IPPROTO_IP, libc::IP_MTU), 20 + 8),
+            SocketAddr::V6(_) => ((libc::IPPROTO_IPV6, libc::IPV6_MTU), 40 + 8),
+        };
+        let mtu: i32 = sys::option(&self.socket, level, option).ok()?;
+        usize::try_from(mtu).ok()?.checked_sub(headers)
+    }
+
     /// Hands a datagram over, without waiting.
     #[inline]
     pub fn send(&mut self, datagram: &[u8]) -> Sent {
@@ -137,6 +147,7 @@ mod tests {
         let mut receiver = UdpReceiver::open("127.0.0.1:0".parse().unwrap(), 1 << 20).unwrap();
         let at = receiver.address().unwrap();
         let mut sender = UdpSender::open(at, 3).unwrap();
+        assert!(sender.room() >= Some(1_472), "{:?}", sender.room());
         let before_ns = ClockId::Realtime.now_ns();
         assert_eq!(sender.send(b"datagram"), Sent::Done);
         assert!(receiver.wait(Duration::from_secs(30)).unwrap());

@@ -150,7 +150,12 @@ fn refused(error: WayOutError) -> Failure {
             Failure::new("name the interface that frames leave by (--interface), or --udp for every stream")
         }
         WayOutError::SeveralFrames { name, parts } => Failure::new(format!(
-            "stream {name} has messages of {parts} frames, and a datagram is one: leave out --udp, or make it 1500 octets"
+            "stream {name} has messages of {parts} frames, and a datagram is one: leave out --udp, or make it 1472 octets \
+             (by IPv6 1452)"
+        )),
+        WayOutError::Fragments { name, to, octets, room } => Failure::new(format!(
+            "stream {name} has messages of {octets} octets, and a packet on the way to {to} has room for {room}, so each would \
+             go in fragments: leave out --udp, or make it {room} octets"
         )),
         other => Failure::new(other),
     }
