@@ -229,6 +229,8 @@ struct Conversion {
     resync_ticks: u64,
     /// Where the present slope is measured from.
     base: (u64, u64),
+    /// Counter and clock were apart, and the slope has not been measured since.
+    doubted: bool,
     largest_correction_ns: u64,
 }
 
@@ -236,9 +238,14 @@ impl Conversion {
     fn calibrate(id: ClockId) -> Self {
         let first = read_both(id);
         ClockId::Monotonic.sleep_until(ClockId::Monotonic.now_ns() + 20_000_000);
-        let second = read_both(id);
+        Self::through(first, read_both(id))
+    }
+
+    fn through(first: (u64, u64), second: (u64, u64)) -> Self {
         let mut conversion = Self { base: first, ..Self::default() };
         conversion.tie(second);
+        // A suspend between the two spoils this slope, and no later one.
+        conversion.base = second;
         conversion
     }
 
@@ -258,12 +265,16 @@ impl Conversion {
     }
 
     fn follow(&mut self, (ticks, ns): (u64, u64)) -> u64 {
-        if ticks < self.anchor_ticks {
-            // The counter was set back: the slope holds, but is measured from here on.
+        let elapsed_ns = self.ns(ticks.saturating_sub(self.anchor_ticks));
+        let predicted = self.anchor_ns.saturating_add(elapsed_ns);
+        let apart = predicted.abs_diff(ns) > RESYNC_NS + elapsed_ns / 100;
+        // The counter was set back, or went on while the clock stood (a suspend): the slope holds, but is measured from
+        // here on. Where they are apart again before it is, the slope itself is wrong.
+        if ticks < self.anchor_ticks || apart && !self.doubted {
             (self.base, self.anchor_ticks, self.anchor_ns) = ((ticks, ns), ticks, ns);
+            self.doubted = apart;
             return ns;
         }
-        let predicted = self.anchor_ns + self.ns(ticks.saturating_sub(self.anchor_ticks));
         self.largest_correction_ns = self.largest_correction_ns.max(predicted.abs_diff(ns));
         // A longer base makes the slope finer; one older than a second would hide the kernel's slewing.
         if ns - self.base.1 > 1_000_000_000 {
@@ -271,6 +282,7 @@ impl Conversion {
         }
         if ns - self.base.1 > 20_000_000 {
             self.tie((ticks, ns));
+            self.doubted = false;
         } else {
             (self.anchor_ticks, self.anchor_ns) = (ticks, ns);
         }
@@ -322,14 +334,49 @@ mod tests {
 
     #[test]
     fn a_counter_that_was_set_back_does_not_stop_the_clock() {
-        let mut conversion = Conversion { base: (1_000_000_000, 0), ..Conversion::default() };
-        conversion.tie((1_100_000_000, 50_000_000));
+        let mut conversion = Conversion::through((1_000_000_000, 0), (1_100_000_000, 50_000_000));
         let mult = conversion.mult;
         // A suspend of ten seconds, after which the counter begins anew.
         assert_eq!(conversion.follow((5_000, 10_050_000_000)), 10_050_000_000);
         for n in 1..=5u64 {
             conversion.follow((5_000 + n * 20_000_000, 10_050_000_000 + n * 10_000_000));
             assert_eq!(conversion.mult, mult);
+        }
+    }
+
+    #[test]
+    fn a_counter_that_went_on_while_the_clock_stood_leaves_the_slope_as_it_is() {
+        const HOUR: u64 = 3_600 * 2_000_000_000;
+        // Steps of a loop that only reads the clock, and of one that sleeps longer than a slope is measured.
+        for step in [10u64, 30] {
+            let mut conversion = Conversion::through((1_000_000_000, 0), (1_100_000_000, 50_000_000));
+            let (mult, resync_ticks) = (conversion.mult, conversion.resync_ticks);
+            conversion.follow((1_600_000_000, 300_000_000));
+            for suspend in 1..=3u64 {
+                let (ticks, ns) = (conversion.anchor_ticks + HOUR, conversion.anchor_ns + 1_000);
+                assert_eq!(conversion.follow((ticks, ns)), ns);
+                for n in 1..=10u64 {
+                    conversion.follow((ticks + n * step * 2_000_000, ns + n * step * 1_000_000));
+                    assert_eq!((conversion.mult, conversion.resync_ticks), (mult, resync_ticks), "{suspend}, {n}");
+                }
+            }
+            assert!(conversion.largest_correction_ns < RESYNC_NS, "{}", conversion.largest_correction_ns);
+        }
+    }
+
+    /// As after a suspend while it was calibrated.
+    #[test]
+    fn a_slope_that_was_calibrated_wrongly_is_found_out() {
+        for (step, counted) in [1_000_000u64, 5_000_000, 15_000_000, 25_000_000, 1_000_000_000]
+            .into_iter()
+            .flat_map(|step| [1_000u64, 25_000_000, 80_000_000, 7_200_000_000_000].map(|counted| (step, counted)))
+        {
+            let mut conversion = Conversion::through((1_000_000_000, 0), (1_000_000_000 + counted, 20_000_000));
+            let (ticks, ns) = (conversion.anchor_ticks, conversion.anchor_ns);
+            for n in 1..=100_000_000 / step + 4 {
+                conversion.follow((ticks + n * step * 2, ns + n * step));
+            }
+            assert_eq!(conversion.mult, 1 << 31, "{step} ns, {counted} counts");
         }
     }
 
