@@ -5,6 +5,7 @@ use std::fs;
 
 use ontick_record::run::Conditions;
 use ontick_rt::cpus::{InterruptCounts, InterruptRow};
+use ontick_rt::kernel_text;
 
 /// Readings before, to be set against those at the end.
 pub struct Watch {
@@ -82,7 +83,7 @@ fn frequency(cpu: Option<u32>) -> Option<u64> {
 
 /// Counts of interrupts by name, of one CPU or of all; a device's name ends with its number in parentheses.
 pub(crate) fn interrupts(cpu: Option<u32>) -> BTreeMap<String, u64> {
-    fs::read_to_string("/proc/interrupts").map(|text| parse_interrupts(&text, cpu)).unwrap_or_default()
+    kernel_text::read("/proc/interrupts").map(|text| parse_interrupts(&text, cpu)).unwrap_or_default()
 }
 
 /// Counts by name from the text of `/proc/interrupts`, of one CPU or of all.

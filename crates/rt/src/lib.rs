@@ -25,6 +25,7 @@ pub mod cpus;
 pub mod cycle;
 pub mod ewma;
 pub mod gaps;
+pub mod kernel_text;
 mod online;
 pub mod phase;
 pub mod recorder;

@@ -41,7 +41,7 @@ impl Witness {
     }
 
     fn pending(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0)).unwrap_or_default();
+        let status = ontick_rt::kernel_text::read(format!("/proc/{}/status", self.0)).unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
         mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
     }

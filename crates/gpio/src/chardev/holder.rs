@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use ontick_rt::kernel_text;
+
 /// A program and its process, as far as known. `consumer` is what the kernel was given.
 pub fn holder(chip: &str, line: u32, consumer: &str) -> String {
     match (consumer, process(chip, line)) {
@@ -21,7 +23,7 @@ fn process(chip: &str, line: u32) -> Option<(u32, String)> {
     let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let has = |pid: &u32| has_open(&Path::new("/proc").join(pid.to_string()), chip, line);
     let pid = pids.into_iter().find(has)?;
-    let program = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let program = kernel_text::read(format!("/proc/{pid}/comm")).ok()?;
     Some((pid, program.trim().into()))
 }
 

@@ -49,7 +49,7 @@ impl Owner {
 
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let name = fs::read_to_string(format!("/proc/{}/comm", self.pid())).unwrap_or_default();
+        let name = text(self.pid(), "comm").unwrap_or_default();
         match name.trim() {
             "" => write!(f, "process {}", self.pid()),
             name => write!(f, "{name} (process {})", self.pid()),
@@ -60,7 +60,13 @@ impl fmt::Display for Owner {
 /// When a process that has not ended was started, in the kernel's ticks since boot, cut to 32 bits (field 22 of
 /// proc_pid_stat(5)). One that was killed stays there until its parent has waited for it.
 fn started(pid: u32) -> Option<u32> {
-    started_by(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    started_by(&text(pid, "stat")?)
+}
+
+/// What `/proc` says of a process. Its name may hold any octets, and is cut after 15 of them. (This file is also built
+/// without `ontick-rt`, for `interleavings`.)
+fn text(pid: u32, name: &str) -> Option<String> {
+    fs::read(format!("/proc/{pid}/{name}")).ok().map(|octets| String::from_utf8_lossy(&octets).into_owned())
 }
 
 fn started_by(stat: &str) -> Option<u32> {
@@ -107,6 +113,27 @@ mod tests {
         let (loaded, claimed) = (Owner::load(&word), Owner::this().claim(&word));
         child.wait().unwrap();
         assert_eq!((loaded, claimed), (None, Ok(())));
+    }
+
+    /// The kernel cuts names after 15 octets.
+    #[test]
+    fn an_owner_whose_name_is_cut_in_the_middle_of_a_character_lives() {
+        let (named, has_name) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        // To `/proc`, a thread is as good as a process.
+        let thread = std::thread::spawn(move || {
+            rustix::thread::set_name(c"pr\xc3").unwrap();
+            named.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            let _ = ended.recv();
+        });
+        let tid = has_name.recv().unwrap();
+        let (word, owner) = (AtomicU64::new(0), Owner::of(tid));
+        let claimed = (owner.claim(&word), Owner::this().claim(&word));
+        let shown = owner.to_string();
+        drop(end);
+        thread.join().unwrap();
+        assert_eq!(claimed, (Ok(()), Err(owner)));
+        assert_eq!(shown, format!("pr\u{fffd} (process {tid})"));
     }
 
     /// The others may well drive a line.

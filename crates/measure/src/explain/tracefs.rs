@@ -90,7 +90,7 @@ fn is_stale(name: &str) -> bool {
 
 /// When a process began, in ticks since boot; `None` once it is gone.
 fn born(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = ontick_rt::kernel_text::read(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold spaces; the 22nd field is the 20th after it.
     let after = stat.rsplit_once(')')?.1;
     if after.trim_start().starts_with(['Z', 'X']) {

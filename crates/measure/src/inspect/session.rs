@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ontick_record::inspection::{Evidence, Inspection, SCHEMA};
 use ontick_rt::clock::ClockId;
-use ontick_rt::cpus;
+use ontick_rt::{cpus, kernel_text};
 
 use super::event::Event;
 use super::inspected::Inspected;
@@ -60,13 +60,12 @@ fn living(pid: i32) -> Option<ThreadState> {
 
 /// A program's name, which its first thread keeps when it ends.
 fn name_of(pid: i32) -> Option<String> {
-    let name = fs::read(format!("/proc/{pid}/comm")).ok()?;
-    Some(String::from_utf8_lossy(&name).trim_end_matches('\n').to_owned())
+    Some(kernel_text::read(format!("/proc/{pid}/comm")).ok()?.trim_end_matches('\n').to_owned())
 }
 
 /// Threads of the kernel have no memory of their own.
 fn is_of_the_kernel(tid: i32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let status = kernel_text::read(format!("/proc/{tid}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("\nVmSize:")
 }
 

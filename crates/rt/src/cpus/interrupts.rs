@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::InterruptCounts;
+use crate::kernel_text;
 
 /// A numbered interrupt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Interrupt {
 pub(super) fn at_first_sight() -> &'static [Interrupt] {
     static SEEN: OnceLock<Vec<Interrupt>> = OnceLock::new();
     SEEN.get_or_init(|| {
-        let text = fs::read_to_string("/proc/interrupts").unwrap_or_default();
+        let text = kernel_text::read("/proc/interrupts").unwrap_or_default();
         let mut all: Vec<Interrupt> =
             parse(&text).into_iter().map(|row| located(row, Path::new("/proc/irq"))).collect();
         believe(&mut all);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::kernel_text;
 use crate::thread::Policy;
 
 /// One that ran for less on the measured CPU is none: daemons of real-time priority wake up now and then.
@@ -157,7 +158,7 @@ fn pinned(proc: &Path) -> BTreeMap<u32, Rival> {
     let mut all = BTreeMap::new();
     for sight in sights(proc) {
         let status = task(proc, sight.pid, sight.tid).join("status");
-        if let [cpu] = allowed(&fs::read_to_string(status).unwrap_or_default())[..] {
+        if let [cpu] = allowed(&kernel_text::read(status).unwrap_or_default())[..] {
             all.entry(cpu).or_insert_with(|| sight.rival(proc));
         }
     }
@@ -185,7 +186,7 @@ fn sights(proc: &Path) -> Vec<Sight> {
     for pid in numbers(proc).into_iter().filter(|pid| *pid != own) {
         for tid in numbers(&proc.join(pid.to_string()).join("task")) {
             let folder = task(proc, pid, tid);
-            let Some(mut sight) = fs::read_to_string(folder.join("stat")).ok().and_then(|stat| parse(pid, tid, &stat))
+            let Some(mut sight) = kernel_text::read(folder.join("stat")).ok().and_then(|stat| parse(pid, tid, &stat))
             else {
                 continue;
             };
@@ -286,6 +287,24 @@ mod tests {
         assert_eq!((found[0].ran_ns, found[0].policy), (7 * MS, Policy::Fifo(99)));
         let name = "the real-time thread ti) (mer (fifo:99) of ontick latency timer (process 5000001)";
         assert_eq!(found[0].to_string(), name);
+    }
+
+    /// The kernel cuts names after 15 octets.
+    #[test]
+    fn one_whose_name_is_cut_in_the_middle_of_a_character_is_seen() {
+        let proc = Proc::new("cut");
+        proc.put(FIRST, (FIFO, 99), 0, 3, 0, "3");
+        for (file, name) in [("stat", "ti) (mer"), ("status", "x")] {
+            let path = task(&proc.0, FIRST, FIRST).join(file);
+            let (before, after) =
+                fs::read_to_string(&path).unwrap().split_once(name).map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+            fs::write(&path, [before.as_bytes(), b"Regelungsschl\xc3", after.as_bytes()].concat()).unwrap();
+        }
+        let all = pinned(&proc.0);
+        assert_eq!(
+            all.iter().map(|(cpu, rival)| (*cpu, rival.thread.as_str())).collect::<Vec<_>>(),
+            [(3, "Regelungsschl\u{fffd}")]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Whether a thread is still on the CPU that it was pinned to. The kernel moves it without a word when that CPU is
 //! unplugged, and so may anybody who changes its affinity. Looked at from beside: the thread itself does nothing for it.
 
-use std::fs;
+use crate::kernel_text;
 
 /// Looks where a thread of this process is.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ impl Whereabouts {
 
     /// Looks for the thread `tid` of this process; the CPU that it is on, if that is another one for the first time.
     pub fn update(&mut self, tid: i32) -> Option<u32> {
-        let stat = fs::read_to_string(format!("/proc/self/task/{tid}/stat")).ok()?;
+        let stat = kernel_text::read(format!("/proc/self/task/{tid}/stat")).ok()?;
         self.take(processor(&stat)?)
     }
 

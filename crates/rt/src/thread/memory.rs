@@ -50,7 +50,7 @@ pub(super) fn unlock() {
 }
 
 fn is_any_locked() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = crate::kernel_text::read("/proc/self/status").unwrap_or_default();
     let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
     locked.is_some_and(|size| size.trim() != "0 kB")
 }

@@ -53,7 +53,7 @@ fn number_of(link: &str) -> Option<u64> {
 
 /// Whether a process is in this network namespace, or a name holds it (`ip netns`).
 fn exists(number: u64) -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = ontick_rt::kernel_text::read("/proc/self/mountinfo").unwrap_or_default();
     let named = mounts.lines().any(|line| line.contains(&format!(" net:[{number}] ")));
     let processes = || fs::read_dir("/proc").into_iter().flatten().flatten();
     named || processes().any(|p| number_of(&format!("{}/ns/net", p.path().display())) == Some(number))

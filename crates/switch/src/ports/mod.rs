@@ -83,7 +83,7 @@ fn tai_offset_s() -> i64 {
 
 /// The effective capability CAP_NET_ADMIN (12, capabilities(7)).
 fn may_change_network() -> bool {
-    let status = read("/proc/self/status").unwrap_or_default();
+    let status = ontick_rt::kernel_text::read("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & (1 << 12) != 0)
 }

@@ -91,7 +91,7 @@ pub fn processes() -> Vec<String> {
     let is_process = |name: &std::ffi::OsString| name.to_str().is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     let processes = folders.filter(|folder| is_process(&folder.file_name()));
     processes
-        .filter_map(|folder| Some(fs::read_to_string(folder.path().join("comm")).ok()?.trim().to_owned()))
+        .filter_map(|folder| Some(ontick_rt::kernel_text::read(folder.path().join("comm")).ok()?.trim().to_owned()))
         .collect()
 }
 

@@ -120,14 +120,15 @@ fn reply(byte: u8) {
 
 /// Whether a process is stopped by a signal or a debugger (proc_pid_stat(5)).
 fn is_stopped(process: Option<Pid>) -> bool {
-    let stat = process.map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default());
-    // The name before it may hold anything.
-    let state = stat.as_deref().and_then(|stat| stat.rsplit_once(") ")).and_then(|(_, rest)| rest.chars().next());
-    matches!(state, Some('T' | 't'))
+    let stat = process.and_then(|pid| std::fs::read(format!("/proc/{pid}/stat")).ok()).unwrap_or_default();
+    // The name before it may hold anything, also half a character, as the kernel cuts it after 15 octets.
+    let state = stat.iter().rposition(|octet| *octet == b')').and_then(|end| stat.get(end + 2));
+    matches!(state, Some(b'T' | b't'))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
     use std::process::Command;
 
     use super::*;
@@ -154,8 +155,14 @@ mod tests {
 
     #[test]
     fn a_process_is_stopped_while_it_is() {
-        let mut child = Command::new("sleep").arg("100").spawn().unwrap();
+        // The kernel cuts its name in the middle of the last character.
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("a-program-nameä");
+        let sleep = ["/bin/sleep", "/usr/bin/sleep"].into_iter().find(|path| std::path::Path::new(path).exists());
+        std::os::unix::fs::symlink(sleep.unwrap(), &program).unwrap();
+        let mut child = Command::new(&program).arg0("sleep").arg("100").spawn().unwrap();
         let pid = Pid::from_child(&child);
+        assert_eq!(std::fs::read(format!("/proc/{pid}/comm")).unwrap(), b"a-program-name\xc3\n");
         let until = |stopped| {
             while is_stopped(Some(pid)) != stopped {
                 std::thread::yield_now();

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use ontick_rt::kernel_text;
+
 /// Threads of a program that are looked at, at most.
 const MOST: usize = 4096;
 
@@ -36,7 +38,7 @@ impl ThreadState {
     /// Of a thread that is there.
     pub fn read(pid: i32, tid: i32) -> Option<Self> {
         let folder = format!("/proc/{pid}/task/{tid}");
-        let text = |name: &str| fs::read(format!("{folder}/{name}")).map(|b| String::from_utf8_lossy(&b).into_owned());
+        let text = |name: &str| kernel_text::read(format!("{folder}/{name}"));
         let mut state = Self::parse(tid, &text("stat").ok()?)?;
         if let Ok(schedstat) = text("schedstat") {
             let mut numbers = schedstat.split_whitespace().filter_map(|word| word.parse().ok());
@@ -126,7 +128,7 @@ pub fn numbers(pid: i32) -> Vec<i32> {
 
 /// The process that a thread belongs to.
 pub fn process_of(tid: i32) -> Option<i32> {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let status = kernel_text::read(format!("/proc/{tid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
@@ -153,5 +155,16 @@ mod tests {
         let own = ontick_rt::thread::current_tid();
         assert_eq!(process_of(own), Some(pid));
         assert_eq!(numbers(i32::MAX), [0; 0]);
+    }
+
+    /// The kernel cuts names after 15 octets.
+    #[test]
+    fn a_thread_whose_name_is_cut_in_the_middle_of_a_character_is_found() {
+        let thread = std::thread::spawn(|| {
+            rustix::thread::set_name(c"pr\xc3").unwrap();
+            let tid = ontick_rt::thread::current_tid();
+            (process_of(tid), ThreadState::read(std::process::id() as i32, tid).map(|state| state.name))
+        });
+        assert_eq!(thread.join().unwrap(), (Some(std::process::id() as i32), Some("pr\u{fffd}".into())));
     }
 }

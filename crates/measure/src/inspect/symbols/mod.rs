@@ -107,7 +107,7 @@ impl Symbols {
     pub fn read_mappings(&mut self) {
         self.read = Some(Instant::now());
         // What is gone stays as it was.
-        let Ok(text) = std::fs::read_to_string(format!("/proc/{}/maps", self.pid)) else { return };
+        let Ok(text) = ontick_rt::kernel_text::read(format!("/proc/{}/maps", self.pid)) else { return };
         let mappings = maps::parse(&text);
         if mappings.is_empty() || mappings == self.mappings {
             return;
