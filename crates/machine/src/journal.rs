@@ -303,12 +303,12 @@ impl Journal {
         if self.undone_by_restart() > 0 || !self.damage.is_empty() {
             self.forget(&[])?;
         }
-        // Half a record is damage, and gone by now.
-        if !self.ends_with_line() {
-            self.root.append(self.kind.path(), b"\n", false).map_err(|e| failed(self.kind, "written", e))?;
-        }
+        // Half a record that was there before is damage, and gone by now. With its end and no session after it, one of this
+        // session would count as a whole line that was spoilt: they are written at once.
+        let end = if self.ends_with_line() { "" } else { "\n" };
         let (boot, command) = (self.boot.clone(), self.command.clone());
-        self.append_text(&line(&Record::Begin { journal: self.kind.format().into(), boot, command }), false)?;
+        let begin = line(&Record::Begin { journal: self.kind.format().into(), boot, command });
+        self.append_text(&format!("{end}{begin}"), false)?;
         self.begun = true;
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The text of a write-ahead journal: one record a line, as JSON.
 //!
 //! A record is on the disk before the step that it announces is taken. So the last line may have been cut off (power, a
-//! full disk, a kill): its step was never taken, and it is no damage. A line in the middle that cannot be read is damage:
-//! what it announced may be in force, and nobody knows how to undo it.
+//! full disk, a kill): then it has no end, its step was never taken, and it is no damage. A whole line that cannot be read
+//! is damage, be it the last one or not: what it announced may be in force, and nobody knows how to undo it.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,12 +19,15 @@ pub enum Line<R> {
 }
 
 /// Reads a journal: its lines with their numbers, from 1, without those that are blank. What cannot be read was cut off
-/// if it is the last line, or if the next one begins another session.
+/// if it is the last line and has no end, or if the next one begins another session: whoever begins one ends half a line
+/// in the same step.
 ///
 /// ```
 /// use ontick_undo::record_log::{Line, read};
 /// let lines: Vec<(usize, Line<u8>)> = read(b"1\n?\n\n7\n9?", |_| false).collect();
 /// assert_eq!(lines, [(1, Line::Record(1)), (2, Line::Unreadable), (4, Line::Record(7)), (5, Line::CutOff)]);
+/// let lines: Vec<(usize, Line<u8>)> = read(b"1\n9?\n", |_| false).collect();
+/// assert_eq!(lines, [(1, Line::Record(1)), (2, Line::Unreadable)]);
 /// ```
 pub fn read<R: DeserializeOwned>(
     journal: &[u8],
@@ -33,16 +36,16 @@ pub fn read<R: DeserializeOwned>(
     let mut lines = (1..)
         .zip(journal.split_inclusive(|byte| *byte == b'\n'))
         .filter(|(_, line)| !line.trim_ascii().is_empty())
-        .map(|(number, line)| (number, record(line)))
+        .map(|(number, line)| (number, record(line), line.ends_with(b"\n")))
         .peekable();
     std::iter::from_fn(move || {
-        let (number, record) = lines.next()?;
+        let (number, record, has_end) = lines.next()?;
         let Some(record) = record else {
-            let nothing_follows = match lines.peek() {
-                None => true,
-                Some((_, next)) => next.as_ref().is_some_and(&begins_session),
+            let was_cut_off = match lines.peek() {
+                None => !has_end,
+                Some((_, next, _)) => next.as_ref().is_some_and(&begins_session),
             };
-            return Some((number, if nothing_follows { Line::CutOff } else { Line::Unreadable }));
+            return Some((number, if was_cut_off { Line::CutOff } else { Line::Unreadable }));
         };
         Some((number, Line::Record(record)))
     })
@@ -114,6 +117,10 @@ mod tests {
         assert_eq!(spoilt("\"begin\"\n")[1], (2, Line::CutOff));
         // Two in a row: only the second is followed by a session.
         assert_eq!(spoilt("\"on\n\"begin\"\n")[1..3], [(2, Line::Unreadable), (3, Line::CutOff)]);
+        // The last one, with its end and without.
+        assert_eq!(lines(b"\"one\"\n\"tw\n")[1], (2, Line::Unreadable));
+        assert_eq!(lines(b"\"one\"\n\"tw\n\n \n")[1], (2, Line::Unreadable));
+        assert_eq!(lines(b"\"one\"\n\"tw")[1], (2, Line::CutOff));
         // No text at all.
         assert_eq!(lines(b"\xff\n\"two\"\n")[0], (1, Line::Unreadable));
     }

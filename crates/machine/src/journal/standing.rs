@@ -4,6 +4,7 @@ use std::fs;
 
 use super::tests::{machine, value};
 use super::*;
+use crate::root::{Act, Hook, Verdict};
 
 /// What is in force, by number and what it was: as it is held, which must be as it is read anew.
 fn standing(journal: &Journal, root: &Root) -> Vec<(u64, String, bool)> {
@@ -81,6 +82,7 @@ fn a_line_that_was_cut_off_loses_nothing() {
     let cut = "{\"step\":\"intend\",\"seq\":2,\"kn";
     for (text, lost) in [
         (format!("{whole}{cut}"), false),
+        (format!("{whole}{cut}\n"), true),
         (format!("{whole}{cut}\n{begin}\n"), false),
         (format!("{begin}\n{cut}\n{}\n", whole.lines().nth(1).unwrap()), true),
     ] {
@@ -192,4 +194,31 @@ fn only_a_refusal_of_rights_advises_sudo() {
     let advises = |kind: io::ErrorKind| failed(JournalKind::Tune, "read", kind.into()).to_string().contains("sudo");
     assert!(advises(io::ErrorKind::PermissionDenied));
     assert!(!advises(io::ErrorKind::NotFound) && !advises(io::ErrorKind::StorageFull));
+}
+
+/// A disk that is full at the third line, and a kill two steps later.
+struct FullThenKilled(std::sync::atomic::AtomicUsize);
+
+impl Hook for FullThenKilled {
+    fn before(&self, act: &Act) -> Verdict {
+        let Act::Append { content, .. } = act else { return Verdict::Go };
+        match self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+            0 | 1 | 3 => Verdict::Go,
+            2 => Verdict::Torn(content.len() / 2, io::ErrorKind::StorageFull.into()),
+            _ => Verdict::Refuse(io::Error::other("killed")),
+        }
+    }
+}
+
+#[test]
+fn half_a_line_is_ended_in_the_step_that_begins_the_next_session() {
+    let (_dir, root) = machine();
+    let mut journal = Journal::open(&root.clone().with_hook(std::sync::Arc::new(FullThenKilled(0.into())))).unwrap();
+    journal.intend("one", value("/a", "1")).unwrap();
+    journal.intend("two", value("/b", "1")).unwrap_err();
+    journal.intend("three", value("/c", "1")).unwrap_err();
+    drop(journal);
+    let journal = Journal::read(&root).unwrap();
+    assert!(!journal.lost_something() && journal.damage().len() == 1, "{:?}", journal.damage());
+    assert_eq!(journal.entries().count(), 1);
 }

@@ -56,20 +56,23 @@ fn writing_goes_on_after_a_cut() {
 
 #[test]
 fn a_line_that_cannot_be_read_is_kept() {
-    let (dir, root) = machine();
-    let mut journal = Journal::open(&root).unwrap();
-    journal.intend("one", value("/a", "5\n")).unwrap();
-    journal.intend("two", value("/b", "5\n")).unwrap();
-    drop(journal);
-    let path = dir.path().join(&PATH[1..]);
-    let spoilt = std::fs::read_to_string(&path).unwrap().replace("\"/a\"", "\"/a");
-    std::fs::write(&path, &spoilt).unwrap();
-    let mut journal = Journal::open(&root).unwrap();
-    assert!(journal.lost_something() && journal.damage()[0].contains("line 2 cannot be read"));
-    assert_eq!(journal.entries().map(|e| e.knob.as_str()).collect::<Vec<_>>(), ["two"]);
-    journal.forget(&[2]).unwrap();
-    journal.close();
-    assert_eq!(std::fs::read_to_string(dir.path().join(&DAMAGED[1..])).unwrap(), spoilt);
+    // One in the middle, and the last.
+    for (file, line, left) in [("/a", "line 2", (2, "two")), ("/b", "line 3", (1, "one"))] {
+        let (dir, root) = machine();
+        let mut journal = Journal::open(&root).unwrap();
+        journal.intend("one", value("/a", "5\n")).unwrap();
+        journal.intend("two", value("/b", "5\n")).unwrap();
+        drop(journal);
+        let path = dir.path().join(&PATH[1..]);
+        let spoilt = std::fs::read_to_string(&path).unwrap().replace(&format!("\"{file}\""), &format!("\"{file}"));
+        std::fs::write(&path, &spoilt).unwrap();
+        let mut journal = Journal::open(&root).unwrap();
+        assert!(journal.lost_something() && journal.damage()[0].contains(&format!("{line} cannot be read")));
+        assert_eq!(journal.entries().map(|e| (e.seq, e.knob.as_str())).collect::<Vec<_>>(), [left]);
+        journal.forget(&[left.0]).unwrap();
+        journal.close();
+        assert_eq!(std::fs::read_to_string(dir.path().join(&DAMAGED[1..])).unwrap(), spoilt);
+    }
 }
 
 fn mode(place: &std::path::Path) -> u32 {

@@ -64,7 +64,7 @@ pub enum SearchJournalError {
     /// It is something else, or of another version.
     #[error("{} is no journal of a search, or of another version of ontick", .0.display())]
     Foreign(PathBuf),
-    /// A line in its middle cannot be read.
+    /// A whole line cannot be read.
     #[error("{}, line {line}: cannot be read; what was measured from there on is lost", path.display())]
     Damaged {
         /// The journal.

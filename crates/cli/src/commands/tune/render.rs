@@ -195,7 +195,9 @@ pub fn reverted(reverted: &Reverted, commands: &[CommandOutcome], live: bool, st
     let mut entries = grouped(&steps, |s| &s.path, undone);
     entries.extend(ran(commands));
     let mut text = list(&entries, style);
-    if steps.is_empty() {
+    if steps.is_empty() && reverted.damaged.is_some() {
+        text += "No other change by ontick is in force.\n";
+    } else if steps.is_empty() {
         text += "No change by ontick is in force.\n";
     } else if reverted.complete() {
         text += &format!("\nEverything is as before ({} undone).\n", counted(steps.len(), "change"));
