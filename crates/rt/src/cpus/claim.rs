@@ -299,17 +299,38 @@ fn roots(is_root: bool) -> Option<PathBuf> {
     (!is_root).then(|| Path::new(RUN).join(FOLDER))
 }
 
-/// Claims in a folder, by the names of its files, of processes that are there.
+/// Claims in a folder, by the names of its files.
 fn listed(folder: &Path) -> Vec<Holder> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Holder::named(entry.file_name().to_str()?)).collect()
 }
 
-/// Those whose process is there, for whoever may not try their locks.
+/// Those whose files are locked, for whoever may not try the locks. That a process is there says less: a later one may have
+/// the number of one that was killed.
 fn living(folder: &Path) -> Vec<Holder> {
     let mut holders = listed(folder);
-    holders.retain(|holder| Path::new(&format!("/proc/{}", holder.pid)).exists());
+    match fs::read_to_string("/proc/locks") {
+        Ok(locks) => holders.retain(|holder| {
+            let file = fs::symlink_metadata(folder.join(holder.file_name()));
+            file.is_ok_and(|file| has_lock(&locks, holder.pid, file.dev(), file.ino()))
+        }),
+        Err(_) => holders.retain(|holder| Path::new(&format!("/proc/{}", holder.pid)).exists()),
+    }
     holders
+}
+
+/// Whether a file is locked by flock(2), as `/proc/locks` has it (proc_locks(5)). Some file systems call their device by
+/// another number there, and a process in another namespace has another number: one of the two has to agree.
+fn has_lock(locks: &str, pid: u32, device: u64, inode: u64) -> bool {
+    let device = format!("{:02x}:{:02x}", rustix::fs::major(device), rustix::fs::minor(device));
+    locks.lines().any(|line| {
+        // What waits for a lock has an arrow before its kind.
+        let [_, "FLOCK", _, "WRITE", by, place, ..] = line.split_ascii_whitespace().collect::<Vec<_>>()[..] else {
+            return false;
+        };
+        let Some((on, number)) = place.rsplit_once(':') else { return false };
+        number.parse() == Ok(inode) && (on == device || by.parse() == Ok(pid))
+    })
 }
 
 /// Whether a folder is this user's, and no other may write to it.
@@ -422,20 +443,34 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_not_root_sees_roots_claims_by_their_processes() {
+    fn whoever_is_not_root_sees_roots_claims_by_their_locks() {
         assert_eq!(roots(true), None);
         assert_eq!(roots(false).unwrap(), Path::new("/run/ontick/cpus"));
         let home = std::env::temp_dir().join(format!("ontick-claims-beside-{}", std::process::id()));
         let (registry, roots) = (Registry::at(&home).unwrap(), home.join("roots"));
         fs::create_dir(&roots).unwrap();
-        let (lives, ended) = (Holder { cpu: 3, pid: 1, occupancy: Spins }, held(4, Spins));
-        for holder in [&lives, &ended] {
-            fs::write(roots.join(holder.file_name()), "").unwrap();
-        }
+        // The first process is always there; it has the number of one that was killed.
+        let (lives, killed) = (Holder { pid: 1, ..held(3, Spins) }, Holder { pid: 1, ..held(4, Spins) });
+        let files = [&lives, &killed].map(|holder| open(&roots.join(holder.file_name()), true).unwrap());
+        flock(&files[0], FlockOperation::LockExclusive).unwrap();
         assert_eq!((registry.holders_and(Some(&roots)), registry.holders_and(None)), (vec![lives], vec![]));
         drop(registry);
         assert!(Registry::at(&home).is_some(), "a folder that is there already is as good");
         fs::remove_dir_all(home).unwrap();
+    }
+
+    #[test]
+    fn a_lock_is_found_among_those_of_the_machine() {
+        let locks = "1: POSIX  ADVISORY  WRITE 41 00:1a:7 0 EOF\n2: FLOCK  ADVISORY  WRITE 42 00:1a:70 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 43 00:1a:71 0 EOF\n3: FLOCK  ADVISORY  READ 44 fd:01:72 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 45 <none>:0 0 EOF\n5: FLOCK\n6: FLOCK  ADVISORY  WRITE 46 103:02:73 0 EOF\n";
+        let device = rustix::fs::makedev(0, 0x1a);
+        assert!(has_lock(locks, 42, device, 70));
+        assert!(has_lock(locks, 7, device, 70), "a number in another namespace");
+        assert!(has_lock(locks, 42, 1, 70), "the device of a subvolume");
+        assert!(!has_lock(locks, 7, 1, 70));
+        assert!((7..80).filter(|inode| has_lock(locks, 7, device, *inode)).eq([70]));
+        assert!(has_lock(locks, 7, rustix::fs::makedev(0x103, 2), 73));
     }
 
     #[test]
