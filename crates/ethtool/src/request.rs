@@ -51,7 +51,8 @@ struct IfReq {
 
 /// Asks the driver of `port`; the answer is in `request`, and what the ioctl returned.
 ///
-/// The kernel writes no more than the command's own structure: `request` must be as long as that.
+/// `request` must be as long as the command's own structure, and as all that the kernel writes behind it: of names and
+/// counters that is, in many kernels, as many as the driver has by then, whatever number the request names.
 pub fn ask(port: &str, request: &mut Request) -> io::Result<i32> {
     let socket: OwnedFd = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     let mut ifreq = IfReq { name: [0; libc::IFNAMSIZ], data: request.words.as_mut_ptr(), rest: [0; 16] };
@@ -60,7 +61,8 @@ pub fn ask(port: &str, request: &mut Request) -> io::Result<i32> {
     }
     ifreq.name[..port.len()].copy_from_slice(port.as_bytes());
     // SAFETY: `ifreq` is a struct ifreq with its name ended by a zero; its data point to a buffer that lives through the
-    // call and is as long as the command's structure, as all callers in this crate see to.
+    // call and is as long as the command's structure, as all callers in this crate see to. For names and counters they leave
+    // room for more than twice as many as the driver had a moment ago, in case that their number changes meanwhile.
     let status = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, std::ptr::from_mut(&mut ifreq)) };
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
 }
