@@ -49,21 +49,29 @@ pub fn errno(error: &io::Error) -> Option<i32> {
     error.raw_os_error().or_else(|| refusal().map(|refusal| refusal.errno))
 }
 
-/// What an acknowledgement (`NLMSG_ERROR`) says: whether the request succeeded.
+/// What an acknowledgement (`NLMSG_ERROR`) or the end of a list (`NLMSG_DONE`) says: whether the request succeeded. Some
+/// ends say nothing.
 pub(crate) fn outcome(message: &Message<'_>) -> Result<(), Refusal> {
     match u32_at(message.body, 0).map(|errno| (errno as i32).wrapping_neg()) {
         Some(0) => Ok(()),
         Some(errno) => Err(Refusal { errno, why: in_words(message) }),
+        None if is_end(message) => Ok(()),
         None => Err(Refusal { errno: libc::EBADMSG, why: None }),
     }
+}
+
+fn is_end(message: &Message<'_>) -> bool {
+    i32::from(message.kind) == libc::NLMSG_DONE
 }
 
 fn in_words(message: &Message<'_>) -> Option<String> {
     if message.flags & HAS_ATTRIBUTES == 0 {
         return None;
     }
-    // After the number comes the request's header, and the rest of the request if that was not left out.
+    // After the number of an acknowledgement comes the request's header, and the rest of the request if that was not left
+    // out.
     let request = match message.flags & CAPPED {
+        _ if is_end(message) => 0,
         0 => u32_at(message.body, 4)? as usize,
         _ => HEADER,
     };
@@ -99,6 +107,20 @@ mod tests {
             assert_eq!((error.kind(), errno(&error)), (io::ErrorKind::InvalidInput, Some(libc::EINVAL)));
         }
         assert_eq!(acknowledged(libc::EINVAL, CAPPED, &whole[..HEADER], words).unwrap_err().why, None);
+    }
+
+    #[test]
+    fn a_list_that_could_not_be_ended_is_a_refusal() {
+        let done = |body: &[u8], flags| {
+            let flags = libc::NLM_F_MULTI as u16 | flags;
+            outcome(&Message { kind: libc::NLMSG_DONE as u16, flags, sequence: 1, port: 0, body })
+        };
+        assert_eq!((done(&[], 0), done(&0i32.to_ne_bytes(), 0)), (Ok(()), Ok(())));
+        let number = (-libc::EINVAL).to_ne_bytes();
+        assert_eq!(done(&number, 0), Err(Refusal { errno: libc::EINVAL, why: None }));
+        let words = Attributes::default().text(IN_WORDS, "Invalid table id").into_octets();
+        let why = Some("Invalid table id".into());
+        assert_eq!(done(&[&number[..], &words].concat(), HAS_ATTRIBUTES), Err(Refusal { errno: libc::EINVAL, why }));
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Socket {
     }
 
     /// Asks for a list, and gives each message of it to `take`; whether the list changed meanwhile, so that parts of it may
-    /// not be of one time.
+    /// not be of one time. A list that the kernel could not end is a [`Refusal`](crate::Refusal).
     pub fn list(&mut self, kind: u16, body: &[u8], mut take: impl FnMut(&Message<'_>)) -> io::Result<bool> {
         self.send(kind, libc::NLM_F_DUMP, body)?;
         let mut changed = false;
@@ -60,7 +60,10 @@ impl Socket {
             for message in received(&mut self.buffer, &self.socket, self.sequence)? {
                 changed |= message.flags & libc::NLM_F_DUMP_INTR as u16 != 0;
                 match i32::from(message.kind) {
-                    libc::NLMSG_DONE => return Ok(changed),
+                    libc::NLMSG_DONE => {
+                        outcome(&message)?;
+                        return Ok(changed);
+                    }
                     libc::NLMSG_ERROR => outcome(&message)?,
                     _ => take(&message),
                 }
