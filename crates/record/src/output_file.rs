@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use crate::error::StoreError;
@@ -297,6 +297,9 @@ fn open_without_waiting(folder: impl rustix::fd::AsFd, name: &OsStr, more: OFlag
 
 /// A new file beside the one that it will replace, with its permissions.
 fn beside(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>) -> io::Result<(OsString, File)> {
+    if old.is_some() {
+        must_be_replaceable(folder, name)?;
+    }
     let temporary = OsString::from(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
     let mode = old.map_or(Mode::from_raw_mode(0o666), |old| Mode::from_raw_mode(old.st_mode & 0o777));
     // EXCL neither follows a link nor takes a file over that somebody else put there.
@@ -321,6 +324,22 @@ fn beside(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>) -> i
         }
     }
     Ok((temporary, file))
+}
+
+/// What would be refused only when the new file is whole.
+fn must_be_replaceable(folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    // Where the kernel tells nothing (before 4.11, or in a sandbox), renaming will.
+    let Ok(found) = rustix::fs::statx(folder, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty()) else {
+        return Ok(());
+    };
+    let why = if found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+        "it is a mount point, and would be replaced as a whole: name a file in a folder (for a container, mount the folder)"
+    } else if found.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
+        "it may not be replaced (immutable, or append-only): name another file, or chattr -ia it"
+    } else {
+        return Ok(());
+    };
+    Err(io::Error::new(ErrorKind::PermissionDenied, why))
 }
 
 /// A name that is on the disk outlasts a power cut, too.

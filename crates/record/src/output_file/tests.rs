@@ -227,3 +227,73 @@ fn a_file_is_never_made_setuid() {
     write_whole(&path, b"new").unwrap();
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o755);
 }
+
+/// Runs a test of this module in a process of its own, to which the file `mounted` of its folder is a mount point.
+fn beside_a_mount_point(name: &str, check: fn(&Path)) {
+    const FOLDER: &str = "ONTICK_TEST_MOUNTED";
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        return check(Path::new(&folder));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("mounted"), "old").unwrap();
+    let mounting = "cd \"$1\" && mount --bind mounted mounted && shift && echo mounted && exec \"$@\"";
+    let mut test = std::process::Command::new("unshare");
+    let own_users = (!rustix::process::geteuid().is_root()).then_some("--map-root-user");
+    test.arg("--mount").args(own_users).args(["sh", "-c", mounting, "sh"]).arg(dir.path());
+    test.arg(std::env::current_exe().unwrap()).args(["--exact", "--nocapture", name]);
+    let output = match test.env(FOLDER, dir.path()).output() {
+        Ok(output) if output.stdout.starts_with(b"mounted") => output,
+        other => return ontick_skip::skipped!("nothing can be mounted here: {other:?}"),
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+#[test]
+fn a_mount_point_is_refused_before_anything_is_written() {
+    beside_a_mount_point("output_file::tests::a_mount_point_is_refused_before_anything_is_written", |folder| {
+        let (mounted, other, link) = (folder.join("mounted"), folder.join("other"), folder.join("link"));
+        fs::write(&other, "old").unwrap();
+        symlink("mounted", &link).unwrap();
+        let both = [(other.clone(), "new"), (mounted.clone(), "new")];
+        for refused in [
+            check_writable(&mounted),
+            check_writable(&link),
+            write_whole(&mounted, b"new"),
+            write_whole_by(&mounted, |_| panic!("a long run")),
+            write_each_whole(both),
+        ] {
+            let said = refused.unwrap_err().to_string();
+            assert!(said.contains("it is a mount point"), "{said}");
+        }
+        assert_eq!([&mounted, &other].map(|file| fs::read_to_string(file).unwrap()), ["old", "old"]);
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 3, "no temporary file may stay");
+        check_writable(&other).unwrap();
+        check_writable(&folder.join("new")).unwrap();
+    });
+}
+
+#[test]
+fn a_file_that_its_user_protected_is_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    fs::write(&path, "old").unwrap();
+    for attribute in ["i", "a"] {
+        let chattr = |sign: &str| {
+            let changed = std::process::Command::new("chattr").arg(format!("{sign}{attribute}")).arg(&path).output();
+            changed.is_ok_and(|output| output.status.success())
+        };
+        if !chattr("+") {
+            return ontick_skip::skipped!("no attribute {attribute} can be given to a file here");
+        }
+        let refused = [check_writable(&path), write_whole(&path, b"new")];
+        assert!(chattr("-"));
+        for refused in refused {
+            let said = refused.unwrap_err().to_string();
+            assert!(said.contains("immutable, or append-only"), "{said}");
+        }
+    }
+    check_writable(&path).unwrap();
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
