@@ -164,6 +164,10 @@ impl Pulse {
     }
 
     fn run_table(self) -> Result<Outcome, Failure> {
+        if let (Some(left), Some(_)) = (self.on_exit, &self.pru) {
+            // Not after all the rows that come before those of the PRU.
+            pru::Train::check_left(left)?;
+        }
         let note = self.why_no_kernel();
         let table = Table {
             kernel: note.is_none(),
@@ -319,5 +323,13 @@ mod tests {
         assert_eq!(of(&[]), ("sim:bench/17".into(), OnExit::Input));
         assert_eq!(of(&["--on-exit", "high"]), ("sim:bench/17".into(), OnExit::High));
         assert_eq!(of(&["--output", "sim:bench/17"]), ("sim:bench/17".into(), OnExit::Low));
+    }
+
+    #[test]
+    fn a_table_that_should_let_go_of_a_prus_pin_is_refused_before_it_begins() {
+        let words = ["pulse", "--table", "--pru", "P9_31", "--on-exit", "input"];
+        let refused = Alone::try_parse_from(words).unwrap().pulse.run().unwrap_err();
+        let sentence: String = refused.lines().collect();
+        assert!(sentence.contains("a PRU cannot let go of its pin"), "{sentence}");
     }
 }

@@ -69,7 +69,12 @@ impl Train {
         if !within(self.gap_ns, SHORTEST_GAP) {
             return wrong("the gap between pulses", SHORTEST_GAP);
         }
-        match self.on_exit {
+        Self::check_left(self.on_exit)
+    }
+
+    /// Refuses what a PRU cannot leave its pin at.
+    pub fn check_left(on_exit: OnExit) -> Result<(), Error> {
+        match on_exit {
             OnExit::Input => Err(Error::Impossible(
                 "a PRU cannot let go of its pin: leave it low or high, or set the pin to something else".into(),
             )),

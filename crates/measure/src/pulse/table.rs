@@ -29,7 +29,7 @@ pub struct Table {
     pub line: Name,
     /// A line that follows it and is looked at instead.
     pub watched_line: Option<Name>,
-    /// What the driven line is left at.
+    /// What the driven line is left at; the PRU's pin, which it cannot let go of, is low instead of an input.
     pub on_exit: OnExit,
     /// The CPU of the minimised side.
     pub cpu: Option<u32>,
@@ -104,6 +104,10 @@ impl Table {
     }
 
     fn job(&self, method: Method, width_ns: u64) -> Job {
+        let on_exit = match (&method, self.on_exit) {
+            (Method::Pru(_), OnExit::Input) => OnExit::Low,
+            (_, left) => left,
+        };
         Job {
             line: self.line.clone(),
             watched_line: self.watched_line.clone(),
@@ -112,7 +116,7 @@ impl Table {
             gap_ns: (width_ns / 5).max(1_000_000),
             method,
             subtract_ns: None,
-            on_exit: self.on_exit,
+            on_exit,
         }
     }
 
@@ -224,6 +228,18 @@ mod tests {
         let kernel = Table { kernel: true, ..whole };
         assert_eq!(names(&kernel).len(), 4 * (3 + 3 + 3) * 2);
         assert_eq!(names(&kernel)[8], "10ms, kernel udelay, minimised, idle");
+    }
+
+    #[test]
+    fn the_prus_pin_is_left_low_where_the_line_is_let_go() {
+        let output = pru::Output { pin: "P9_31".parse().unwrap(), host: pru::Host::default() };
+        let left = |on_exit, method: &Method| {
+            let table = Table { on_exit, pru: Some(output.clone()), ..table("none", 1) };
+            table.job(method.clone(), WIDTH_OF_PRU_NS).on_exit
+        };
+        let pru = Method::Pru(output.clone());
+        assert_eq!([&Method::Spin, &pru].map(|method| left(OnExit::Input, method)), [OnExit::Input, OnExit::Low]);
+        assert_eq!([&Method::Spin, &pru].map(|method| left(OnExit::High, method)), [OnExit::High; 2]);
     }
 
     #[test]
