@@ -5,6 +5,7 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/interrupt.h>
+#include <linux/irq.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -173,6 +174,12 @@ static unsigned long trigger(const struct response *response)
 	return edges;
 }
 
+/* Handled in the thread of the chip that it belongs to, which has other things to do, too. */
+static bool has_own_thread(unsigned int irq)
+{
+	return !irq_check_status_bit(irq, IRQ_NESTED_THREAD);
+}
+
 /* Threads of interrupts belong to the kernel: woken once without an edge, it sets itself up. */
 static int await_settled(struct response *response)
 {
@@ -236,6 +243,9 @@ static int start(struct ontick_job *job)
 			    (!response->plan.priority && response->plan.cpu < 0);
 	response->refused = 0;
 	reinit_completion(&response->settling);
+	/* An edge would have settle() place a thread that is not this job's. */
+	if (!response->settled && !has_own_thread(irq))
+		return -EOPNOTSUPP;
 	error = request(response, irq);
 	if (error)
 		return error;

@@ -2,7 +2,8 @@
 /*
  * For tests: a chip of eight lines that may be driven in any context, as those of a controller in
  * the machine itself may, and gpio-sim's may not. Each even line is wired to the odd one after it,
- * whose edges interrupt.
+ * whose edges interrupt. That of the last line is handled in a thread of the chip's, as those of an
+ * expander on a bus are.
  */
 
 #include <linux/bitops.h>
@@ -16,8 +17,10 @@
 #include <linux/platform_device.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #define LINES 8
+#define NESTED (LINES - 1)
 
 static DEFINE_RAW_SPINLOCK(lock); /* of all bits below */
 static unsigned long levels;
@@ -31,6 +34,13 @@ static unsigned long listening;
 static struct platform_device *device;
 static struct irq_domain *domain;
 
+static void tell_nested(struct work_struct *work)
+{
+	handle_nested_irq(irq_find_mapping(domain, NESTED));
+}
+
+static DECLARE_WORK(nested, tell_nested);
+
 static void tell(void)
 {
 	unsigned long edges;
@@ -41,6 +51,8 @@ static void tell(void)
 	rose = 0;
 	fell = 0;
 	raw_spin_unlock(&lock);
+	if (__test_and_clear_bit(NESTED, &edges))
+		schedule_work(&nested);
 	for_each_set_bit(line, &edges, LINES)
 		generic_handle_domain_irq(domain, line);
 }
@@ -180,6 +192,7 @@ static struct irq_chip interrupts = {
 static int map(struct irq_domain *of, unsigned int irq, irq_hw_number_t line)
 {
 	irq_set_chip_and_handler(irq, &interrupts, handle_simple_irq);
+	irq_set_nested_thread(irq, line == NESTED);
 	irq_set_noprobe(irq);
 	return 0;
 }
@@ -192,6 +205,7 @@ static void forget_interrupts(void)
 
 	kick_all_cpus_sync();
 	irq_work_sync(&here);
+	cancel_work_sync(&nested);
 	for (line = 1; line < LINES; line += 2)
 		irq_dispose_mapping(irq_find_mapping(domain, line));
 	irq_domain_remove(domain);
