@@ -2,6 +2,7 @@
 
 import os
 import threading
+from pathlib import Path
 from typing import Literal
 
 import ontick
@@ -97,6 +98,20 @@ def test_absurd_arguments_are_refused(chip: str) -> None:
 def test_a_forked_child_leaves_its_parents_line_alone(joined: tuple[str, str]) -> None:
     with ontick.Line(joined[0], "output", value=True, on_exit="low") as out, ontick.Line(joined[1]) as seen:
         child = os.fork()
+def test_a_chip_is_all_that_is_removed(tmp_path: Path) -> None:
+    folder, victim = f"way-{os.getpid()}", tmp_path / "victim"
+    victim.write_text("somebody's")
+    way = Path(f"/dev/shm/ontick-sim-{os.geteuid()}-{folder}")
+    way.mkdir()
+    try:
+        for bad in (f"{folder}/../../..{victim}", "", "..", "x" * 33):
+            with pytest.raises(ontick.ArgumentError, match="1 to 32 letters"):
+                ontick.remove_chip(bad)
+    finally:
+        way.rmdir()
+    assert victim.read_text() == "somebody's"
+
+
         if child == 0:
             try:
                 out.write(False)

@@ -48,7 +48,14 @@ impl NameError {
     pub(crate) fn no_chip(text: &str) -> Self {
         Self { text: text.into(), why: "a chip was expected, such as sim:bench or gpiochip0" }
     }
+
+    /// Of text that should have been the name of a simulated chip.
+    pub(crate) fn no_simulated_chip(text: &str) -> Self {
+        Self { text: text.into(), why: NO_SIMULATED_CHIP }
+    }
 }
+
+const NO_SIMULATED_CHIP: &str = "a simulated chip's name has 1 to 32 letters, digits, - or _";
 
 /// Longest name of a simulated chip, and of a line.
 const LONGEST: usize = 32;
@@ -70,7 +77,7 @@ impl FromStr for Name {
         if let Some(rest) = text.strip_prefix("sim:") {
             let (chip, line) = rest.split_once('/').ok_or(wrong("a simulated line is sim:CHIP/NUMBER"))?;
             if !is_chip(chip) {
-                return Err(wrong("a simulated chip's name has 1 to 32 letters, digits, - or _"));
+                return Err(wrong(NO_SIMULATED_CHIP));
             }
             return Ok(Name::Sim { chip: chip.into(), line: number(line)? });
         }

@@ -273,6 +273,34 @@ fn a_chip_of_an_earlier_version_is_made_anew_once_nobody_has_it_open() {
     assert!(error.contains("has layout version 1"), "{error}");
     drop(in_use);
     Line::open(&chip.line(1), &Request::input()).unwrap();
+#[test]
+fn what_is_no_chips_name_names_no_file() {
+    let user = rustix::process::geteuid().as_raw();
+    let (place, folder) = (tempfile::tempdir().unwrap(), format!("test-way-{}", std::process::id()));
+    let victim = place.path().join("victim");
+    std::fs::write(&victim, "somebody's").unwrap();
+    let way = format!("/dev/shm/ontick-sim-{user}-{folder}");
+    if std::fs::create_dir(&way).is_err() {
+        return;
+    }
+    let long = "x".repeat(33);
+    for chip in [&format!("{folder}/../../..{}", victim.display()), "", "..", "a b", &long] {
+        let line = Name::Sim { chip: chip.into(), line: 1 };
+        let refused = [
+            sim::remove(chip).unwrap_err(),
+            sim::line_states(chip).unwrap_err(),
+            sim::wires(chip).unwrap_err(),
+            sim::unwire(&line).unwrap_err(),
+            Line::open(&line, &Request::input()).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, Error::Name(_)) && error.to_string().contains("1 to 32 letters"), "{error}");
+        }
+    }
+    std::fs::remove_dir(&way).unwrap();
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "somebody's");
+}
+
 }
 
 #[test]

@@ -215,6 +215,7 @@ int main(int argc, char **argv)
     EXPECT(ontick_abi_version() >> 16 == ONTICK_ABI_MAJOR);
     EXPECT((ontick_abi_version() & 0xffff) >= ONTICK_ABI_MINOR);
     EXPECT(strchr(ontick_version(), '.') != NULL);
+    REFUSED(ontick_simulated_remove("x/../../../tmp/x"), ONTICK_ERROR_ARGUMENT, "1 to 32 letters");
     EXPECT(strcmp(ontick_last_message(), "") == 0);
     EXPECT(strcmp(ontick_status_name(ONTICK_ERROR_IN_USE), "ONTICK_ERROR_IN_USE") == 0);
     EXPECT(strcmp(ontick_status_name(99), "unknown") == 0);

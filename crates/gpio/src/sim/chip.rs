@@ -11,13 +11,13 @@ use rustix::fs::FlockOperation;
 
 use super::page::{self, Page};
 use super::user::user;
-use crate::{Error, Name};
+use crate::{Error, Name, NameError, name};
 
 pub use super::page::LINES;
 
 /// Opens the chip; makes it if there is none.
 pub(super) fn open(chip: &str) -> Result<Page, Error> {
-    let path = path(chip);
+    let path = path(chip)?;
     for _ in 0..2 {
         match use_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make(chip, &path)?,
@@ -29,7 +29,7 @@ pub(super) fn open(chip: &str) -> Result<Page, Error> {
 
 /// Opens a chip that is there already.
 pub(super) fn open_existing(chip: &str) -> Result<Page, Error> {
-    let path = path(chip);
+    let path = path(chip)?;
     check(chip, &path, use_file(&path))
 }
 
@@ -58,8 +58,12 @@ fn prefix() -> String {
     format!("ontick-sim-{}-", user())
 }
 
-fn path(chip: &str) -> PathBuf {
-    folder().join(prefix() + chip)
+/// Of a chip only: whoever asks for another name, one with a folder in it say, means some other file.
+fn path(chip: &str) -> Result<PathBuf, Error> {
+    match name::is_chip(chip) {
+        true => Ok(folder().join(prefix() + chip)),
+        false => Err(NameError::no_simulated_chip(chip).into()),
+    }
 }
 
 /// The folder is everybody's: links that others laid there are not followed.
@@ -186,7 +190,7 @@ pub fn list() -> io::Result<Vec<String>> {
     let prefix = prefix();
     let mut chips: Vec<String> = fs::read_dir(folder())?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix(prefix.as_str()).map(String::from))
-        .filter(|chip| crate::name::is_chip(chip))
+        .filter(|chip| name::is_chip(chip))
         .collect();
     chips.sort();
     Ok(chips)
@@ -194,7 +198,7 @@ pub fn list() -> io::Result<Vec<String>> {
 
 /// Removes the chip. Who has it open goes on with it alone.
 pub fn remove(chip: &str) -> Result<(), Error> {
-    let path = path(chip);
+    let path = path(chip)?;
     fs::remove_file(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::NotMade { chip: chip.into(), path },
         _ => Error::Chip { chip: chip.into(), path, what: format!("cannot be removed: {error}") },
