@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ontick_gpio::{Edges, Line, Request};
 use ontick_pico::{Command as Asked, LONGEST, Lost, Message, Reader, TICK_NS, TICKS_PER_SECOND, VERSION};
@@ -269,6 +269,41 @@ fn a_pico_that_says_the_same_for_ever_is_not_waited_for() {
     });
     refused(&format!("pico:{stuck},channel=0,timeout=2s"), "it does not answer");
     is_over.store(true, Relaxed);
+}
+
+#[test]
+fn a_pico_that_does_not_stop_is_not_waited_for() {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let endless = device({
+        let is_over = is_over.clone();
+        move |device, asked| {
+            match asked {
+                Asked::Hello { version } => device.greet(version),
+                Asked::Stop => {
+                    for turn in 1.. {
+                        if is_over.load(Relaxed) {
+                            break;
+                        }
+                        // A fifth of a second later each, in less than that.
+                        let until = turn * u64::from(TICKS_PER_SECOND) / 5;
+                        device.say(Message::Status { until, sent: 0, lost: 0, gaps: 0 });
+                        std::thread::sleep(Duration::from_millis(100));
+                    }
+                }
+                _ => device.done(asked),
+            }
+            true
+        }
+    });
+    let chip = Chip::new("endless");
+    let observer = format!("pico:{endless},channel=0,timeout=2s");
+    let began = Instant::now();
+    let run_ = record(&run(&["pulse", "--output", &chip.line(17), "--count", "50", "--json", "--observer", &observer]));
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    is_over.store(true, Relaxed);
+    assert!(crate::samples(&run_["series"][0]) == 50 && run_["interrupted"] != true, "{run_}");
+    let notes = of_observer(&run_);
+    assert!(notes.iter().any(|note| note.contains("ended before the run did (it does not answer")), "{notes:?}");
 }
 
 #[test]

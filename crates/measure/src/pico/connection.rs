@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use ontick_pico::{Command, LONGEST, Message, Reader, TICKS_PER_SECOND, VERSION};
+use ontick_pico::{Command, LONGEST, Message, Reader, TICK_NS, TICKS_PER_SECOND, VERSION};
 
 use super::port::Port;
 
 /// How long is waited for bytes at once.
 const LOOK: Duration = Duration::from_millis(50);
+/// A Pico that is told to stop does so sooner.
+const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
 pub struct Connection {
     port: Port,
@@ -27,6 +29,8 @@ pub struct Connection {
     progressed: Instant,
     /// The latest tick of this capture that it spoke of.
     reached: u64,
+    /// It has stopped by this tick, where it was told to: of later ones it has nothing to say.
+    ends: Option<u64>,
 }
 
 impl Connection {
@@ -43,6 +47,7 @@ impl Connection {
             timeout,
             progressed: Instant::now(),
             reached: 0,
+            ends: None,
         };
         let mut info = None;
         let greeted = connection.command(Command::Hello { version: VERSION }, cancel, &mut |message| {
@@ -78,6 +83,7 @@ impl Connection {
         let mut frame = [0; LONGEST];
         let length = command.write(self.sequence, &mut frame);
         self.sequence = self.sequence.wrapping_add(1);
+        self.ends = (command == Command::Stop).then(|| self.at_the_latest());
         self.progressed = Instant::now();
         self.port.write(&frame[..length]).map_err(|_| GONE.to_string())?;
         let mut done = None;
@@ -110,8 +116,9 @@ impl Connection {
             }
             self.expected = Some(frame.sequence.wrapping_add(1));
             let Some(message) = Message::read(&frame) else { continue };
-            // Whoever says the same for ever gets no further.
-            if let Some(tick) = latest(&message).filter(|tick| *tick > self.reached) {
+            // Whoever says the same for ever gets no further; nor does one who goes on after the end.
+            let gets_on = |tick: &u64| *tick > self.reached && self.ends.is_none_or(|ends| *tick <= ends);
+            if let Some(tick) = latest(&message).filter(gets_on) {
                 (self.reached, self.progressed) = (tick, Instant::now());
             }
             on_message(&message);
@@ -122,10 +129,19 @@ impl Connection {
         Ok(())
     }
 
+    /// The tick by which a Pico that is told to stop now has done so: the last that it spoke of, and the time since then.
+    fn at_the_latest(&self) -> u64 {
+        self.reached.saturating_add(ticks(self.progressed.elapsed() + STOPS_WITHIN))
+    }
+
     /// Bytes that belonged to no frame.
     pub fn foreign(&self) -> u64 {
         self.reader.foreign() - self.foreign_before
     }
+}
+
+fn ticks(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos() / u128::from(TICK_NS)).unwrap_or(u64::MAX)
 }
 
 /// The latest tick that a message speaks of.
