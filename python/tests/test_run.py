@@ -2,6 +2,8 @@
 
 import json
 import struct
+import subprocess
+import sys
 import xml.etree.ElementTree
 from pathlib import Path
 
@@ -68,6 +70,25 @@ def test_pictures_are_svg_and_png(run: ontick.Run, tmp_path: Path) -> None:
         picture.save(tmp_path / "picture.gif")
     with pytest.raises(ontick.ArgumentError, match="scale"):
         picture.png(float("nan"))
+
+
+def test_a_picture_that_memory_does_not_hold_is_refused() -> None:
+    program = """
+import ontick, resource
+def wide(side): return ontick.Picture(f'<svg xmlns="http://www.w3.org/2000/svg" width="{side}" height="{side}"/>')
+assert len(wide(100).png()) > 8
+with open("/proc/self/statm") as statm: used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000,) * 2)
+for side in (7_000, 8_000, 12_000, 100_000):
+    try:
+        wide(side).png(1.0)
+    except ontick.ArgumentError as error:
+        assert "too large" in str(error), error
+    else:
+        raise SystemExit(f"{side} was drawn")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_requirements_are_judged(run: ontick.Run) -> None:

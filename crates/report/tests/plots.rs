@@ -185,6 +185,11 @@ fn impossible_pictures_are_refused_in_words() {
         let error = ontick_report::png(&svg, scale).unwrap_err().to_string();
         assert!(error.contains("scale between"), "{error}");
     }
+    for (width, height) in [(50_000, 50_000), (u32::MAX, u32::MAX), (0, 100)] {
+        let svg = format!(r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"/>"#);
+        let error = ontick_report::png(&svg, 1.0).unwrap_err().to_string();
+        assert!(error.contains("too large") && error.contains("scale between"), "{width} by {height}: {error}");
+    }
     assert!(ontick_report::png("no drawing", 1.0).unwrap_err().to_string().contains("cannot be drawn"));
 }
 
