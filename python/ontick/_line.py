@@ -31,7 +31,7 @@ class Line:
         on_exit: Literal["keep", "low", "high", "input"] = "keep",
     ) -> None:
         """`value` is what an output is driven to first, and `on_exit` what it is left at. `edges` are those that `edge` and
-        `edges` wait for."""
+        `edges` wait for. A line that is taken "as-is" is only looked at: it has neither edges nor a bias."""
         self._native = _ontick.Line(name, direction, value, edges, bias, active_low, on_exit)
         self._edges = edges
 

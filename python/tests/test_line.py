@@ -86,6 +86,9 @@ def test_absurd_arguments_are_refused(chip: str) -> None:
     for bad in ("", "sim:", f"sim:{chip}", "sim:../x/1"):
         with pytest.raises(ontick.ArgumentError, match="names no line"):
             ontick.Line(bad)
+    for arguments in ({"edges": "both"}, {"bias": "pull-up"}):
+        with pytest.raises(ontick.ArgumentError, match="open it as an input"):
+            ontick.Line(name, "as-is", **arguments)  # type: ignore[arg-type]
     line = ontick.Line(name)
     with pytest.raises(ontick.ArgumentError, match="edges=\"both\""):
         line.edge()
@@ -95,9 +98,6 @@ def test_absurd_arguments_are_refused(chip: str) -> None:
         line.read()
 
 
-def test_a_forked_child_leaves_its_parents_line_alone(joined: tuple[str, str]) -> None:
-    with ontick.Line(joined[0], "output", value=True, on_exit="low") as out, ontick.Line(joined[1]) as seen:
-        child = os.fork()
 def test_a_chip_is_all_that_is_removed(tmp_path: Path) -> None:
     folder, victim = f"way-{os.getpid()}", tmp_path / "victim"
     victim.write_text("somebody's")
@@ -112,6 +112,9 @@ def test_a_chip_is_all_that_is_removed(tmp_path: Path) -> None:
     assert victim.read_text() == "somebody's"
 
 
+def test_a_forked_child_leaves_its_parents_line_alone(joined: tuple[str, str]) -> None:
+    with ontick.Line(joined[0], "output", value=True, on_exit="low") as out, ontick.Line(joined[1]) as seen:
+        child = os.fork()
         if child == 0:
             try:
                 out.write(False)

@@ -92,7 +92,7 @@
 // The line is driven.
 #define ONTICK_OUTPUT 1
 
-// The line is read as it is, be it driven or not.
+// The line is read as it is, be it driven or not: without edges, and with the bias that it has.
 #define ONTICK_AS_IS 2
 
 // The bias that is set up already.

@@ -16,7 +16,7 @@ use crate::status::{
 pub const ONTICK_INPUT: i32 = 0;
 /// The line is driven.
 pub const ONTICK_OUTPUT: i32 = 1;
-/// The line is read as it is, be it driven or not.
+/// The line is read as it is, be it driven or not: without edges, and with the bias that it has.
 pub const ONTICK_AS_IS: i32 = 2;
 
 /// The bias that is set up already.

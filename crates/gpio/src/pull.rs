@@ -27,6 +27,7 @@ impl Pull {
             let what = "report edges from outside (read it, or name the line itself)".into();
             return Err(Error::Unsupported { name: name.clone(), backend: Backend::GpioSim, what });
         }
+        request.check(name, Backend::GpioSim)?;
         let attributes = attributes(chip).ok_or_else(|| wrong(format!("{chip} is no chip of gpio-sim")))?;
         let attributes = attributes.join(format!("sim_gpio{line}"));
         let open = |attribute: &str, write: bool| {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Edges, WordError};
+use crate::{Backend, Edges, Error, Name, WordError};
 
 /// Which way a line works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,15 @@ impl Request {
     /// A line to drive, from the start to `value`.
     pub fn output(value: bool) -> Self {
         Self { direction: Direction::Output(value), ..Self::input() }
+    }
+
+    /// Refuses of a line that is taken as it is what changes it: the kernel takes edges and bias with a direction only.
+    pub(crate) fn check(&self, name: &Name, backend: Backend) -> Result<(), Error> {
+        if self.direction != Direction::AsIs || (self.edges, self.bias) == (Edges::None, Bias::AsIs) {
+            return Ok(());
+        }
+        let what = "notify edges or be given a bias where they are taken as they are: open it as an input".into();
+        Err(Error::Unsupported { name: name.clone(), backend, what })
     }
 
     /// The same in terms of the wire instead of the user: active-low resolved.

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use ontick_gpio::sim::{self, Wire};
-use ontick_gpio::{Bias, Edges, Error, Line, Name, OnExit, Request};
+use ontick_gpio::{Bias, Edges, Error, Group, Line, Name, OnExit, Request};
 use ontick_rt::clock::ClockId;
 
 /// A chip that is gone after the test.
@@ -237,6 +237,20 @@ fn a_look_at_a_driven_line_leaves_it_driven() {
 }
 
 #[test]
+fn a_line_that_is_taken_as_it_is_has_no_edges_and_no_bias() {
+    let chip = Chip::new("as-is-only");
+    let request = Request::as_is();
+    for wanted in [request.edges(Edges::Both), request.bias(Bias::PullUp), request.bias(Bias::Disabled)] {
+        let error = Line::open(&chip.line(1), &wanted).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        assert!(error.to_string().contains("open it as an input"), "{error}");
+        let error = Group::open(&[chip.line(1), chip.line(2)], &wanted).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    }
+    Line::open(&chip.line(1), &request).unwrap();
+}
+
+#[test]
 fn what_is_wrong_is_one_sentence() {
     let chip = Chip::new("wrong");
     let error = Line::open(&chip.line(99), &Request::input()).unwrap_err().to_string();
@@ -259,20 +273,6 @@ fn what_is_wrong_is_one_sentence() {
     assert!(error.contains("cannot be opened"), "{error}");
 }
 
-#[test]
-fn a_chip_of_an_earlier_version_is_made_anew_once_nobody_has_it_open() {
-    let chip = Chip::new("earlier");
-    let in_use = Line::open(&chip.line(1), &Request::output(true)).unwrap();
-    let file = format!("/dev/shm/ontick-sim-{}-{}", rustix::process::geteuid().as_raw(), chip.0);
-    if !std::path::Path::new(&file).exists() {
-        return;
-    }
-    let whole = std::fs::OpenOptions::new().write(true).open(&file).unwrap();
-    whole.write_all_at(&[1], 8).unwrap();
-    let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
-    assert!(error.contains("has layout version 1"), "{error}");
-    drop(in_use);
-    Line::open(&chip.line(1), &Request::input()).unwrap();
 #[test]
 fn what_is_no_chips_name_names_no_file() {
     let user = rustix::process::geteuid().as_raw();
@@ -301,6 +301,20 @@ fn what_is_no_chips_name_names_no_file() {
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "somebody's");
 }
 
+#[test]
+fn a_chip_of_an_earlier_version_is_made_anew_once_nobody_has_it_open() {
+    let chip = Chip::new("earlier");
+    let in_use = Line::open(&chip.line(1), &Request::output(true)).unwrap();
+    let file = format!("/dev/shm/ontick-sim-{}-{}", rustix::process::geteuid().as_raw(), chip.0);
+    if !std::path::Path::new(&file).exists() {
+        return;
+    }
+    let whole = std::fs::OpenOptions::new().write(true).open(&file).unwrap();
+    whole.write_all_at(&[1], 8).unwrap();
+    let error = Line::open(&chip.line(1), &Request::input()).unwrap_err().to_string();
+    assert!(error.contains("has layout version 1"), "{error}");
+    drop(in_use);
+    Line::open(&chip.line(1), &Request::input()).unwrap();
 }
 
 #[test]
@@ -373,9 +387,9 @@ fn edges_of_both_ends_are_seen_where_one_is_driven_after_the_other() {
 #[test]
 fn edges_of_an_end_that_is_not_heard_are_none_of_the_line() {
     let (_chip, a, b) = Chip::wired("unheard", Wire::default());
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Both)).unwrap();
     let mut far = Line::open(&a, &Request::output(false)).unwrap();
     let mut near = Line::open(&b, &Request::output(false).on_exit(OnExit::Input)).unwrap();
-    let mut input = Line::open(&b, &Request::as_is().edges(Edges::Both)).unwrap();
     far.write(true).unwrap();
     near.write(true).unwrap();
     assert_eq!(taken(&mut input), (vec![true], 0), "what drives the line itself");

@@ -181,6 +181,14 @@ static void lines(const char *chip)
     options.value = 2;
     REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "value is 2");
     options.value = 0;
+    options.direction = ONTICK_AS_IS;
+    REFUSED(ontick_line_open(in, &options, &input), ONTICK_ERROR_UNSUPPORTED, "open it as an input");
+    options.edges = ONTICK_EDGES_NONE;
+    options.bias = ONTICK_BIAS_PULL_UP;
+    REFUSED(ontick_line_open(in, &options, &input), ONTICK_ERROR_UNSUPPORTED, "open it as an input");
+    options.bias = ONTICK_BIAS_AS_IS;
+    options.edges = ONTICK_EDGES_BOTH;
+    options.direction = ONTICK_INPUT;
     options.on_exit = 7;
     REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "on_exit is 7");
     options.on_exit = ONTICK_EXIT_LOW;

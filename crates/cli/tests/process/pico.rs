@@ -52,7 +52,7 @@ impl Emulated {
             .unwrap();
         let (device, port) = serial_port();
         let held = crate::open_terminal(&port);
-        let line = Line::open(&line.parse().unwrap(), &Request::as_is().edges(Edges::Both)).unwrap();
+        let line = Line::open(&line.parse().unwrap(), &Request::input().edges(Edges::Both)).unwrap();
         let (to_pico, from_pico) = (node.stdin.take().unwrap(), node.stdout.take().unwrap());
         let flood_sent = Arc::new(AtomicU64::new(0));
         let of_host = device.try_clone().unwrap();

@@ -7,7 +7,7 @@ use gpiocdev_uapi::v2::{self as uapi, LineFlags, LineValues};
 use super::chip::Chip;
 use super::errno;
 use super::pin::{asked, gone, refusal};
-use crate::{Error, Gone, Name, Request};
+use crate::{Backend, Error, Gone, Name, Request};
 
 /// Lines of one chip, held by one request.
 #[derive(Debug)]
@@ -19,6 +19,7 @@ pub struct Pins {
 impl Pins {
     /// `lines` are those of `names`, asked for in terms of the wire.
     pub fn open(names: &[Name], chip_name: &str, lines: &[u32], request: &Request) -> Result<Self, Error> {
+        request.check(&names[0], Backend::Chardev)?;
         let chip = Chip::open(chip_name).map_err(|refused| refused.about(&names[0]))?;
         if let Some((name, _)) = names.iter().zip(lines).find(|(_, line)| **line >= chip.info.num_lines) {
             let last = chip.info.num_lines.saturating_sub(1);

@@ -40,6 +40,7 @@ pub struct Pin {
 impl Pin {
     /// Takes the line, which is asked for in terms of the wire.
     pub fn open(name: &Name, chip_name: &str, line: u32, request: &Request) -> Result<Self, Error> {
+        request.check(name, Backend::Chardev)?;
         let chip = Chip::open(chip_name).map_err(|refused| refused.about(name))?;
         if line >= chip.info.num_lines {
             let last = chip.info.num_lines.saturating_sub(1);

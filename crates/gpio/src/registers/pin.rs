@@ -36,6 +36,7 @@ impl Pin {
                  character device)",
             ));
         }
+        request.check(name, crate::Backend::Registers(board))?;
         let mut access = Access::new(window, board.layout().words(line));
         let set_up = alone(&device, || set_up(board.layout(), &mut access, line, request));
         let set_up = set_up.map_err(|error| {

@@ -10,7 +10,7 @@ use super::page::{Chip, Page};
 use super::setup::Setup;
 use super::track::{COUNT_MASK, Mark, Track};
 use super::wire::Wire;
-use crate::{Bias, Direction, Edge, Edges, Error, Name, Request};
+use crate::{Backend, Bias, Direction, Edge, Edges, Error, Name, Request};
 
 /// A wait for an edge on its way is spun when it is shorter than this, in ns.
 const SPIN_NS: u64 = 200_000;
@@ -67,6 +67,7 @@ impl Past {
 
 impl Pin {
     pub fn open(name: &Name, chip: &str, line: u32, request: &Request) -> Result<Self, Error> {
+        request.check(name, Backend::Simulated)?;
         let page = chip::open_for(name, chip, line)?;
         let clock = Clock::new(ClockId::Monotonic);
         let own = Past::begin(page.chip(), line, Wire::default());
