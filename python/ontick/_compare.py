@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Iterable, Literal, Mapping, Sequence
 
 from . import _ontick
+from ._numbers import WIDEST, whole
 from ._run import Run, natives
 from .errors import ArgumentError
 
@@ -53,7 +54,8 @@ class Comparison:
             raise ArgumentError("a comparison needs two runs at least")
 
     def pairs(self, after: int = 1) -> Sequence[Pair]:
-        """The series of the first run and of another that have the same name."""
+        """The series of the first run and of another that have the same name; `after` is that one's place, from 1."""
+        whole("after", after, 1, len(self._natives) - 1)
         document = json.loads(_ontick.compare_json(self._natives[0][1], self._natives[after][1]))
         return tuple(_pair(one) for one in document["pairs"])
 
@@ -71,7 +73,7 @@ class Comparison:
 
     def summary(self, width: int = 80) -> str:
         """The table as on a terminal."""
-        return _ontick.compare_text(self._natives, width)
+        return _ontick.compare_text(self._natives, whole("width", width, 0, WIDEST))
 
     def __str__(self) -> str:
         return self.summary()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _ontick
+from ._numbers import optional_whole
 from ._run import Run
 from ._times import Time, as_optional_text, as_text
 from .errors import ArgumentError
@@ -45,8 +46,6 @@ def conditions(
     """Arguments as the native half takes them."""
     if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
         raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU, \"auto\" or \"any\"")
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise ArgumentError(f"count is {count!r}: it must be a whole number from 1 on")
     return Conditions(
         str(cpu),
         policy,
@@ -54,7 +53,7 @@ def conditions(
         keep_awake,
         load,
         as_optional_text("duration", duration),
-        count,
+        optional_whole("count", count, 1),
         as_optional_text("stop_over", stop_over),
         as_text("outlier_threshold", outlier_threshold),
         explain,

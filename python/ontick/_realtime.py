@@ -7,6 +7,7 @@ from typing import Iterator, Literal
 
 from . import _ontick
 from ._histogram import Histogram
+from ._numbers import optional_whole
 from ._ontick import Tick
 from ._run import Run
 from ._times import Time, as_optional_text, as_text
@@ -114,15 +115,13 @@ class every:
         or "auto", which looks for the quietest place for half a second. `duty` is the largest share of the time that a hybrid
         wait may spin. With `catch_up`, deadlines that have passed are acted on at once instead of being skipped. The loop ends
         after `count` turns or a `duration`, or not at all."""
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
-            raise ArgumentError(f"count is {count!r}: it must be a whole number from 0 on")
         self._native = _ontick.Every(
             as_text("interval", interval),
             wait,
             as_text("phase", phase),
             duty,
             catch_up,
-            count,
+            optional_whole("count", count, 0),
             as_optional_text("duration", duration),
             as_text("outlier_threshold", outlier_threshold),
         )

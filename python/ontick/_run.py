@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _ontick
 from ._histogram import Histogram
+from ._numbers import WIDEST, whole
 
 Path = str | os.PathLike[str]
 
@@ -205,7 +206,7 @@ class Run:
 
     def summary(self, width: int = 80) -> str:
         """Table, verdict and warnings as on a terminal."""
-        return self._native.text(width)
+        return self._native.text(whole("width", width, 0, WIDEST))
 
     def __str__(self) -> str:
         return self.summary()

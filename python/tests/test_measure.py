@@ -54,6 +54,7 @@ def test_a_margin_is_in_the_record() -> None:
     "arguments",
     [
         {"count": 0},
+        {"count": 2**64},
         {"count": 1, "duration": "1s"},
         {"duration": "forever"},
         {"method": "hope", "count": 1},
@@ -137,6 +138,8 @@ def test_edges_trigger_samples(chip: str) -> None:
         {"source": "wave:sine", "rate": "nanHz"},
         {"source": "wave:sine", "rate": "1kHz", "trigger": "sim:a/1"},
         {"source": "wave:sine", "rate": "1kHz", "batch": 0},
+        {"source": "wave:sine", "rate": "1kHz", "batch": 2**63},
+        {"source": "wave:sine", "rate": "1kHz", "count": 2**64},
         {"source": "wave:sine", "rate": "1kHz", "count": 2.5},
         {"source": "wave:sine", "rate": "1kHz", "cpu": 4095},
     ],

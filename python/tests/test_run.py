@@ -118,6 +118,13 @@ def test_runs_are_compared(run: ontick.Run, fixtures: Path) -> None:
     assert "before" in str(comparison) and "<html" in comparison.html() and "<pre>" in comparison._repr_html_()
     with pytest.raises(ontick.ArgumentError, match="two runs"):
         ontick.compare(run)
+    for place in (-1, 0, 2, 9, True, 2**64):
+        with pytest.raises(ontick.ArgumentError, match="after is .* from 1 to 1"):
+            comparison.pairs(place)
+    for width in (-1, 2**64):
+        for shown in (run, comparison):
+            with pytest.raises(ontick.ArgumentError, match="width is"):
+                shown.summary(width)
     with pytest.raises(ontick.ArgumentError, match="1.2x"):
         ontick.compare(run, run).require("p99 <= fast")
 
