@@ -9,7 +9,7 @@ use ontick_rt::{Cycle, Overrun, Phase, cpus, phase};
 
 use crate::fork;
 use crate::handle::{Handle, borrow, close, open};
-use crate::input::{self, Options, initialise};
+use crate::input::{self, Options, initialise, unused};
 use crate::status::{Failure, ONTICK_ERROR_ARGUMENT, ONTICK_ERROR_REFUSED, ONTICK_OK, guard};
 
 /// Sleep to a margin before the deadline, then read the clock until it is time; the margin follows the
@@ -101,6 +101,7 @@ impl Handle for ontick_cycle {
 
 impl ontick_cycle_options {
     fn check(&self) -> Result<(), Failure> {
+        unused(self.reserved)?;
         if !INTERVALS_NS.contains(&self.interval_ns) {
             let text =
                 format!("interval_ns is {}: it must be from 1000 (1 us) to 86400000000000 (a day)", self.interval_ns);

@@ -11,7 +11,7 @@ use ontick_rt::recorder::Snapshot;
 use crate::cycle::{ONTICK_PHASE_AUTO, ONTICK_WAIT_HYBRID, ONTICK_WAIT_SLEEP, ontick_cycle};
 use crate::fork;
 use crate::handle::{Handle, borrow, close, look_at, open};
-use crate::input::{give, text};
+use crate::input::{check_room, give, text};
 use crate::recorder::ontick_recorder;
 use crate::status::{Failure, ONTICK_ERROR_SYSTEM, ONTICK_NONE, ONTICK_OK, guard};
 use crate::thread::ontick_thread;
@@ -104,9 +104,7 @@ pub unsafe extern "C" fn ontick_histogram_stats(
     guard(|| {
         // SAFETY: as the header asks.
         let seen = unsafe { look_at(histogram) }?;
-        if stats.is_null() || !(1..=4096).contains(&size) {
-            return Err(Failure::argument("the stats are NULL, or their size is not sizeof(ontick_stats)"));
-        }
+        check_room(stats, size, "the stats", "ontick_stats")?;
         let filled = ontick_stats {
             count: seen.latency.count(),
             min_ns: seen.latency.min_ns.unwrap_or(0),

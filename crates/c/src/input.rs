@@ -63,6 +63,14 @@ pub(crate) unsafe fn options<T: Options>(given: *const T, initialiser: &str) -> 
     Ok(options)
 }
 
+/// Refuses what is set in a field that means nothing yet: a later library gives it a meaning.
+pub(crate) fn unused(reserved: i32) -> Result<(), Failure> {
+    match reserved {
+        0 => Ok(()),
+        set => Err(Failure::argument(format!("reserved is {set}: it must be 0"))),
+    }
+}
+
 /// Fills a caller's structure of `size` bytes with the defaults; what this library does not know of it becomes zero.
 ///
 /// # Safety
@@ -79,6 +87,14 @@ pub(crate) unsafe fn initialise<T: Options>(options: *mut T, size: usize) -> Res
     // SAFETY: at least four bytes are there.
     unsafe { options.cast::<u32>().write(size as u32) };
     Ok(())
+}
+
+/// Refuses a place for figures that is none, or has no size of theirs: it would not be filled.
+pub(crate) fn check_room<T>(place: *const T, size: usize, what: &str, structure: &str) -> Result<(), Failure> {
+    match place.is_null() || !(1..=LARGEST).contains(&size) {
+        true => Err(Failure::argument(format!("{what} are NULL, or their size is not sizeof({structure})"))),
+        false => Ok(()),
+    }
 }
 
 /// Writes what a caller of any version has room for; what this library does not know becomes zero.

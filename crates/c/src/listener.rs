@@ -9,7 +9,7 @@ use ontick_network::endpoint::{StationListener, WholeMessage};
 
 use crate::fork;
 use crate::handle::{Handle, borrow, close, look_at, open};
-use crate::input::{self, Options, give, initialise};
+use crate::input::{self, Options, check_room, give, initialise, unused};
 use crate::station::{Named, list, optional, refused};
 use crate::status::{self, Failure, ONTICK_ERROR_ARGUMENT, ONTICK_NONE, ONTICK_OK, guard};
 
@@ -131,7 +131,8 @@ impl ontick_listener_options {
     /// # Safety
     /// Its pointers are NULL or strings that end with a zero byte.
     unsafe fn open(&self) -> Result<ontick_listener, Failure> {
-        let Self { network, plan, station, target, calibration, .. } = *self;
+        let Self { reserved, network, plan, station, target, calibration, .. } = *self;
+        unused(reserved)?;
         // SAFETY: as the caller promises.
         let (files, interfaces, udp) = unsafe {
             (
@@ -228,9 +229,7 @@ pub unsafe extern "C" fn ontick_listener_get_figures(
     guard(|| {
         // SAFETY: as the header asks.
         let (listener, stream) = unsafe { (look_at(listener)?, optional(stream, "the stream's name")?) };
-        if figures.is_null() {
-            return Err(Failure::argument("the figures are NULL"));
-        }
+        check_room(figures, size, "the figures", "ontick_listener_figures")?;
         let of = match stream {
             Some(stream) => listener.listener.place(stream).map(|place| place..place + 1),
             None => Ok(0..listener.names.len()),
@@ -261,9 +260,7 @@ pub unsafe extern "C" fn ontick_listener_get_strays(
     guard(|| {
         // SAFETY: as the header asks.
         let listener = unsafe { borrow(listener) }?;
-        if strays.is_null() {
-            return Err(Failure::argument("the strays are NULL"));
-        }
+        check_room(strays, size, "the strays", "ontick_listener_strays")?;
         let of = listener.listener.strays();
         let all = ontick_listener_strays {
             other_plan: of.other_plan,

@@ -9,7 +9,7 @@ use ontick_rt::timed_section::SectionCpu;
 
 use crate::fork;
 use crate::handle::{Handle, borrow, close, look_at, open};
-use crate::input::{self, Options, give, initialise, text};
+use crate::input::{self, Options, check_room, give, initialise, text};
 use crate::station::{Named, list, refused};
 use crate::status::{self, Failure, ONTICK_OK, guard};
 use crate::thread::{ONTICK_CPU_AUTO, ONTICK_CPU_KEEP};
@@ -256,9 +256,7 @@ pub unsafe extern "C" fn ontick_talker_get_figures(
     guard(|| {
         // SAFETY: as the header asks.
         let (talker, stream) = unsafe { (look_at(talker)?, crate::station::optional(stream, "the stream's name")?) };
-        if figures.is_null() {
-            return Err(Failure::argument("the figures are NULL"));
-        }
+        check_room(figures, size, "the figures", "ontick_talker_figures")?;
         let of = stream.map(|stream| talker.talker.place(stream)).transpose().map_err(|error| refused(&error))?;
         let talked = talker.talker.talked();
         let counts = talked.counts.iter().enumerate().filter(|(place, _)| of.is_none_or(|of| of == *place));

@@ -8,7 +8,7 @@ use ontick_rt::thread::{Policy, Setup};
 use ontick_rt::timed_section::{SectionCpu, SectionError, TimedSection};
 
 use crate::handle::{Handle, borrow, close, look_at, open};
-use crate::input::{self, Options, initialise, text};
+use crate::input::{self, Options, initialise, text, unused};
 use crate::status::{
     Failure, ONTICK_ERROR_IN_USE, ONTICK_ERROR_NOT_FOUND, ONTICK_ERROR_REFUSED, ONTICK_ERROR_SYSTEM,
     ONTICK_ERROR_WRONG_THREAD, ONTICK_NONE, ONTICK_OK, guard,
@@ -101,8 +101,19 @@ pub unsafe extern "C" fn ontick_thread_setup(
     }
 }
 
+impl ontick_thread_options {
+    fn check(&self) -> Result<(), Failure> {
+        unused(self.reserved)?;
+        match self.cpu_latency_us {
+            -1.. => Ok(()),
+            us => Err(Failure::argument(format!("cpu_latency_us is {us}: it must be a time, or -1 to ask for none"))),
+        }
+    }
+}
+
 impl ontick_thread {
     fn setup(options: &ontick_thread_options, policy: Option<Policy>) -> Result<Self, Failure> {
+        options.check()?;
         if fork::gives_children() {
             return Err(Failure::argument("this thread is set up already: call ontick_thread_restore() first"));
         }

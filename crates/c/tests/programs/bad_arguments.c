@@ -62,6 +62,12 @@ static void threads(void)
     REFUSED(ontick_thread_setup(&options, &thread), ONTICK_ERROR_ARGUMENT, "UTF-8");
     options.policy = NULL;
     options.lock_memory = 0;
+    options.cpu_latency_us = -2;
+    REFUSED(ontick_thread_setup(&options, &thread), ONTICK_ERROR_ARGUMENT, "cpu_latency_us is -2");
+    options.cpu_latency_us = -1;
+    options.reserved = 1;
+    REFUSED(ontick_thread_setup(&options, &thread), ONTICK_ERROR_ARGUMENT, "reserved is 1");
+    options.reserved = 0;
     EXPECT(ontick_thread_setup(&options, &thread) == ONTICK_OK);
     EXPECT(ontick_thread_cpu(thread, &cpu) == ONTICK_NONE && cpu == 7);
     REFUSED(ontick_thread_cpu(thread, NULL), ONTICK_ERROR_ARGUMENT, "NULL");
@@ -98,6 +104,9 @@ static void cycles(void)
     options.phase_ns = -3;
     REFUSED(ontick_cycle_new(&options, &cycle), ONTICK_ERROR_ARGUMENT, "phase_ns is -3");
     options.phase_ns = 250000;
+    options.reserved = -1;
+    REFUSED(ontick_cycle_new(&options, &cycle), ONTICK_ERROR_ARGUMENT, "reserved is -1");
+    options.reserved = 0;
     EXPECT(ontick_cycle_new(&options, &cycle) == ONTICK_OK);
     REFUSED(ontick_cycle_next(cycle, NULL), ONTICK_ERROR_ARGUMENT, "tick is NULL");
     EXPECT(ontick_cycle_free(&cycle) == ONTICK_OK && cycle == NULL && ontick_cycle_free(&cycle) == ONTICK_OK);
@@ -144,6 +153,7 @@ static void histograms(const char *folder)
     REFUSED(ontick_histogram_quantile(histogram, 1.1, &value), ONTICK_ERROR_ARGUMENT, "from 0 to 1");
     REFUSED(ontick_histogram_quantile(histogram, 0.5, NULL), ONTICK_ERROR_ARGUMENT, "NULL");
     REFUSED(ontick_histogram_stats(histogram, NULL, sizeof stats), ONTICK_ERROR_ARGUMENT, "NULL");
+    REFUSED(ontick_histogram_stats(histogram, &stats, 0), ONTICK_ERROR_ARGUMENT, "sizeof(ontick_stats)");
     uint64_t counted = 0;
     ontick_bucket bucket;
     for (size_t i = 0; ontick_histogram_bucket(histogram, i, &bucket) == ONTICK_OK; i++) counted += bucket.count;
@@ -171,6 +181,14 @@ static void lines(const char *chip)
     REFUSED(ontick_line_open("gpiochip77:1", NULL, &input), ONTICK_ERROR_NOT_FOUND, "gpiochip77");
     EXPECT(ontick_line_options_init(&options, sizeof options) == ONTICK_OK);
     options.edges = ONTICK_EDGES_BOTH;
+    options.direction = ONTICK_AS_IS;
+    REFUSED(ontick_line_open(in, &options, &input), ONTICK_ERROR_UNSUPPORTED, "open it as an input");
+    options.edges = ONTICK_EDGES_NONE;
+    options.bias = ONTICK_BIAS_PULL_UP;
+    REFUSED(ontick_line_open(in, &options, &input), ONTICK_ERROR_UNSUPPORTED, "open it as an input");
+    options.bias = ONTICK_BIAS_AS_IS;
+    options.edges = ONTICK_EDGES_BOTH;
+    options.direction = ONTICK_INPUT;
     EXPECT(ontick_line_open(in, &options, &input) == ONTICK_OK);
     options.edges = 4;
     REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "edges is 4");
@@ -181,14 +199,6 @@ static void lines(const char *chip)
     options.value = 2;
     REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "value is 2");
     options.value = 0;
-    options.direction = ONTICK_AS_IS;
-    REFUSED(ontick_line_open(in, &options, &input), ONTICK_ERROR_UNSUPPORTED, "open it as an input");
-    options.edges = ONTICK_EDGES_NONE;
-    options.bias = ONTICK_BIAS_PULL_UP;
-    REFUSED(ontick_line_open(in, &options, &input), ONTICK_ERROR_UNSUPPORTED, "open it as an input");
-    options.bias = ONTICK_BIAS_AS_IS;
-    options.edges = ONTICK_EDGES_BOTH;
-    options.direction = ONTICK_INPUT;
     options.on_exit = 7;
     REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "on_exit is 7");
     options.on_exit = ONTICK_EXIT_LOW;
@@ -205,6 +215,7 @@ static void lines(const char *chip)
     EXPECT(ontick_line_close(&output) == ONTICK_OK && output == NULL && ontick_line_close(&output) == ONTICK_OK);
     EXPECT(ontick_line_read(input) == 0);
     EXPECT(ontick_line_close(&input) == ONTICK_OK);
+    REFUSED(ontick_simulated_remove("x/../../../tmp/x"), ONTICK_ERROR_ARGUMENT, "1 to 32 letters");
     EXPECT(ontick_simulated_remove(chip) == ONTICK_OK);
 }
 
@@ -223,7 +234,6 @@ int main(int argc, char **argv)
     EXPECT(ontick_abi_version() >> 16 == ONTICK_ABI_MAJOR);
     EXPECT((ontick_abi_version() & 0xffff) >= ONTICK_ABI_MINOR);
     EXPECT(strchr(ontick_version(), '.') != NULL);
-    REFUSED(ontick_simulated_remove("x/../../../tmp/x"), ONTICK_ERROR_ARGUMENT, "1 to 32 letters");
     EXPECT(strcmp(ontick_last_message(), "") == 0);
     EXPECT(strcmp(ontick_status_name(ONTICK_ERROR_IN_USE), "ONTICK_ERROR_IN_USE") == 0);
     EXPECT(strcmp(ontick_status_name(99), "unknown") == 0);

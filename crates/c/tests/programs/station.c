@@ -74,6 +74,9 @@ int main(int argc, char **argv)
     listens.station = "a";
     REFUSED(ontick_listener_open(&listens, &listener), ONTICK_ERROR_ARGUMENT, "no stream comes to station a");
     listens.station = "b";
+    listens.reserved = 1;
+    REFUSED(ontick_listener_open(&listens, &listener), ONTICK_ERROR_ARGUMENT, "reserved is 1");
+    listens.reserved = 0;
     EXPECT(talker == NULL && listener == NULL);
 
     EXPECT(ontick_listener_open(&listens, &listener) == ONTICK_OK);
@@ -110,6 +113,11 @@ int main(int argc, char **argv)
     EXPECT(came.max_latency_ns >= came.p99_latency_ns && came.p99_latency_ns > 0);
     REFUSED(ontick_listener_get_figures(listener, "video", &came, sizeof came), ONTICK_ERROR_ARGUMENT, "no stream video");
     EXPECT(ontick_listener_get_strays(listener, &strays, sizeof strays) == ONTICK_OK);
+    REFUSED(ontick_talker_get_figures(talker, NULL, &sent, 0), ONTICK_ERROR_ARGUMENT, "sizeof(ontick_talker_figures)");
+    REFUSED(ontick_listener_get_figures(listener, NULL, &came, 0), ONTICK_ERROR_ARGUMENT,
+            "sizeof(ontick_listener_figures)");
+    REFUSED(ontick_listener_get_figures(listener, NULL, NULL, sizeof came), ONTICK_ERROR_ARGUMENT, "NULL");
+    REFUSED(ontick_listener_get_strays(listener, &strays, 0), ONTICK_ERROR_ARGUMENT, "sizeof(ontick_listener_strays)");
     EXPECT(strays.other_plan == 0 && strays.other_streams == 0 && strays.overflowed == 0);
 
     EXPECT(ontick_talker_close(&talker) == ONTICK_OK && talker == NULL);
