@@ -39,11 +39,18 @@ impl Follower {
                 input.pru, output.pru
             )));
         }
-        if self.on_exit == OnExit::Input {
-            return Err(Error::Impossible("a PRU cannot let go of its pin: leave it low or high".into()));
-        }
+        self.check_left()?;
         let pads = [self.host.check_pad(input, Direction::Input)?, self.host.check_pad(output, Direction::Output)?];
         Ok(pads.into_iter().flatten().collect())
+    }
+
+    fn check_left(&self) -> Result<(), Error> {
+        let cannot = |what| Err(Error::Impossible(format!("a PRU {what}: leave it low or high")));
+        match self.on_exit {
+            OnExit::Input => cannot("cannot let go of its pin"),
+            OnExit::Keep => cannot("that answers brings its pin to a level at the end"),
+            OnExit::Low | OnExit::High => Ok(()),
+        }
     }
 
     fn words(&self, count: u32) -> [(usize, u32); 7] {

@@ -4,7 +4,7 @@ use std::fs;
 
 use ontick_gpio::OnExit;
 use ontick_measure::Length;
-use ontick_measure::pru::{Host, Train};
+use ontick_measure::pru::{Follower, Host, Train};
 
 use super::machine::{FORMER, Machine, pin};
 use super::player::play;
@@ -110,6 +110,16 @@ fn parameters() {
     let narrowest = Train { width_ns: 20, gap_ns: 600, ..good };
     let (series, _) = measured(Length::Count(5), |limits, o| narrowest.measure("pru", limits, o));
     assert_eq!(series.unwrap().pulse.unwrap().width.min_ns, Some(20));
+}
+
+#[test]
+fn a_pin_that_answers_is_left_low_or_high() {
+    let machine = Machine::new(play);
+    for (on_exit, words) in [(OnExit::Keep, "brings its pin to a level at the end"), (OnExit::Input, "let go")] {
+        let following = Follower { on_exit, ..follower(&machine) };
+        let error = measured(Length::Count(1), |l, o| following.measure("pru", l, o)).0.unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("leave it low or high"), "{error}");
+    }
 }
 
 #[test]
