@@ -1,8 +1,12 @@
 //! A crate is packed from its own folder: what its sources take in when they are compiled has to be there. Tests, which a
 //! package's users do not build, may take in files of the whole repository.
 
+mod source;
+
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use source::without_tests;
 
 /// Modules that are compiled for tests alone, by an attribute where they are named.
 const FOR_TESTS: [&str; 1] = ["cli/src/options.rs"];
@@ -15,7 +19,7 @@ fn a_crate_takes_in_no_file_from_outside_its_package() {
         for file in sources(&package.join("src")) {
             let name = file.strip_prefix(crates).unwrap().to_str().unwrap().to_owned();
             let text = fs::read_to_string(&file).unwrap();
-            for path in included(text.split("#[cfg(test)]").next().unwrap_or_default()) {
+            for path in included(without_tests(&text)) {
                 taken += 1;
                 let place = plain(&file.parent().unwrap().join(&path));
                 if !FOR_TESTS.contains(&name.as_str()) && (!place.starts_with(&package) || !place.exists()) {
@@ -63,4 +67,13 @@ fn plain(path: &Path) -> PathBuf {
         }
         plain
     })
+}
+
+#[test]
+fn what_follows_an_attribute_for_tests_is_looked_at() {
+    let taken = |text| included(without_tests(text));
+    assert_eq!(taken("#[cfg(test)]\nmod tests;\nconst A: &str = include_str!(\"../x\");"), ["../x"]);
+    // Behind such an attribute a path is still the package's.
+    assert_eq!(taken("#[cfg(test)]\n#[path = \"../tests/blob.rs\"]\nmod blob;\n"), ["../tests/blob.rs"]);
+    assert_eq!(taken("#[cfg(test)]\nmod tests {\n    const A: &str = include_str!(\"../../x\");\n}\n"), [""; 0]);
 }

@@ -1,8 +1,12 @@
 //! The libraries speak of what is wrong and what would mend it; which command or option of ontick does so is the command
 //! line's to say. No string in them names one, but those listed here.
 
+mod source;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use source::without_tests;
 
 /// The crates that know the command line: the report renders results for those who type commands.
 const KNOW: [&str; 3] = ["cli", "report", "skip"];
@@ -110,14 +114,6 @@ fn names_a_command(sentence: &str, commands: &[String]) -> bool {
     };
     words.windows(2).any(|pair| pair[0] == "ontick" && is_command(pair[1]))
         || words.iter().filter(|word| !word.is_empty()).count() >= 3 && words.iter().any(is_option)
-}
-
-/// The text before its module of tests, which is below the rest of a file by this house's custom.
-fn without_tests(text: &str) -> &str {
-    let begins =
-        |at: &usize| text[*at..].lines().nth(1).is_some_and(|line| line.contains("mod ") && line.ends_with('{'));
-    let at = text.match_indices("#[cfg(test)]").map(|(at, _)| at).find(begins);
-    at.map_or(text, |at| &text[..at])
 }
 
 /// The string literals of a source, without its comments.
