@@ -1,5 +1,5 @@
 //! README and docs are finished pages: nothing in them waits to be filled in, no link leads nowhere, every page is in the
-//! index, and the architecture names what exists.
+//! index, the architecture names what exists, and README hides no goal that was missed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -141,6 +141,111 @@ fn the_index_has_every_page() {
             assert!(listed.contains(&name), "docs/README.md lists {name}");
         }
     }
+}
+
+/// A row of a table of goals.
+struct Goal<'a> {
+    what: &'a str,
+    wanted: &'a str,
+    seen: &'a str,
+    missed: bool,
+}
+
+fn goals<'a>(page: &'a str) -> Vec<Goal<'a>> {
+    let row = |line: &'a str| {
+        let cells: Vec<&str> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' '])).collect();
+        match cells[..] {
+            [what, wanted, seen, verdict @ ("reached" | "NOT REACHED")] => {
+                Some(Goal { what, wanted, seen, missed: verdict == "NOT REACHED" })
+            }
+            _ => None,
+        }
+    };
+    page.lines().filter_map(row).collect()
+}
+
+/// The words of a text that begin with a digit, each without its unit.
+fn numbers(text: &str) -> Vec<&str> {
+    let words = text.split(|c: char| c.is_whitespace() || "(),;×≤≥".contains(c));
+    words
+        .map(|word| &word[..word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len())])
+        .map(|number| number.trim_end_matches('.'))
+        .filter(|number| !number.is_empty())
+        .collect()
+}
+
+/// Whether a number as it is printed is this one, with two figures or more, rounded or cut off.
+fn is(printed: &str, number: f64) -> bool {
+    let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let step = 0.1_f64.powi(decimals as i32);
+    let apart = number - printed.parse::<f64>().unwrap();
+    let figures = printed.trim_start_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count();
+    apart.abs() < 1e-9 || figures >= 2 && apart > -0.5 * step - 1e-9 && apart < step - 1e-9
+}
+
+/// What was seen instead of what was wanted: the first figure, or how many of a million.
+fn seen(goal: &Goal) -> Vec<f64> {
+    let of_a_million = goal.seen.split(" of a million").next().filter(|before| before.len() < goal.seen.len());
+    let figures = [numbers(goal.seen).first().copied(), of_a_million.and_then(|before| numbers(before).pop())];
+    figures.into_iter().flatten().map(|figure| figure.parse().unwrap()).collect()
+}
+
+/// Goals that were missed, and whose figures these limits do not have, in their unit or the next greater one.
+fn unsaid<'a>(page: &'a str, limits: &str) -> Vec<Goal<'a>> {
+    // What is wanted is not what was seen.
+    let mut parts = limits.split("goal");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let limits = parts.fold(first, |text, part| text + part.split_once([';', ')']).map_or("", |(_, after)| after));
+    let printed = numbers(&limits);
+    let is_said = |goal: &Goal| {
+        let wanted: Vec<f64> = numbers(goal.wanted).into_iter().map(|number| number.parse().unwrap()).collect();
+        // Rounded to the goal, it would look reached.
+        let mut other = printed.iter().filter(|number| !wanted.contains(&number.parse().unwrap()));
+        other.any(|number| seen(goal).into_iter().any(|seen| is(number, seen) || is(number, seen / 1_000.0)))
+    };
+    goals(page).into_iter().filter(|goal| goal.missed && !is_said(goal)).collect()
+}
+
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let (_, after) = page.split_once(heading).unwrap_or_else(|| panic!("a section {heading}"));
+    after.split("\n## ").next().unwrap_or_default()
+}
+
+#[test]
+fn the_limits_have_every_goal_that_was_missed() {
+    let page = fs::read_to_string(top().join("docs/benchmarks.md")).unwrap();
+    let readme = fs::read_to_string(top().join("README.md")).unwrap();
+    assert!(goals(&page).len() > 80, "the tables have goals, and they were found");
+    let unsaid = unsaid(&page, section(&readme, "\n## Limits\n"));
+    let unsaid: Vec<String> = unsaid.iter().map(|goal| format!("{}: {}", goal.what, goal.seen)).collect();
+    assert!(unsaid.is_empty(), "README's limits do not have the figure of\n{}", unsaid.join("\n"));
+}
+
+/// What README says below its example are figures of the benchmarks, and no better ones.
+#[test]
+fn the_shares_below_the_first_example_are_those_of_the_benchmarks() {
+    let page = fs::read_to_string(top().join("docs/benchmarks.md")).unwrap();
+    let readme = fs::read_to_string(top().join("README.md")).unwrap();
+    let prose = readme.split("\n\n").find(|paragraph| paragraph.contains("cyclictest and jitterdebugger")).expect("it");
+    for load in ["all", "idle"] {
+        let goals = goals(&page);
+        let row = goals.iter().find(|goal| goal.what == format!("cycles within 3us, {load}, all blocks together"));
+        let share = &row.expect("the row").seen;
+        let cut = &share[..share.find(" %").expect("a share") - 1];
+        assert!(numbers(prose).contains(&cut), "{load}: {share}, and README has not {cut}: {prose}");
+    }
+}
+
+#[test]
+fn a_goal_that_is_not_spoken_of_is_found() {
+    let left = |row: &str, limits: &str| !unsaid(&format!("| a | {row} | NOT REACHED |"), limits).is_empty();
+    let share = "≥ 99.9 % | 99.892 %";
+    assert!(!left(share, "idle (99.89 %, goal 99.9 %)") && !left(share, "(99.892 %)"));
+    assert!(left(share, "idle (99.9 %)") && left(share, "idle (99.88 %)") && left(share, "the p99.892"));
+    assert!(left("≤ 10 | 12 of 4", "(99, goal 12)") && !left("≤ 10 | 12 of 4", "(9, goal 12; 12 of 4)"));
+    assert!(!left("≤ 1 | 13 of 7 (11.6 of a million)", "11.6") && left("≤ 1 | 13 of 7 (11.6 of a million)", "7"));
+    assert!(!left("≥ 1000.0 kb/s | identical, 623.4 kb/s", "0.62 Mb/s") && left("≤ 0.75, none | 1.19, 0 missing", "1"));
+    assert!(unsaid("| a | ≤ 1 | 2 | reached |", "").is_empty());
 }
 
 #[test]
