@@ -1,19 +1,20 @@
 //! A CPU that is kept from idling: a thread of `SCHED_IDLE` is there while it is asked for, and no longer.
 
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
 
 use crate::gpio::json;
+use crate::switch_user::descendants;
 use crate::{Running, ontick, run, stderr, wait_until};
 
 /// `SCHED_IDLE` of sched(7).
 const IDLE: &str = "5";
 
-/// Policies of a process's threads that keep CPU 0 awake.
-fn keepers(process: u32) -> Vec<String> {
+/// Policies of these processes' threads that keep CPU 0 awake.
+fn keepers(processes: &[i32]) -> Vec<String> {
     let mut policies = Vec::new();
-    for task in fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
+    let threads = |process| fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    for task in processes.iter().flat_map(threads) {
         let read = |file: &str| fs::read_to_string(task.path().join(file)).unwrap_or_default();
         if read("comm").trim() == "awake-0" {
             // Field 41 of proc(5), counted behind the name.
@@ -45,10 +46,16 @@ fn a_measurement_says_that_its_cpu_was_kept_awake() {
 fn a_program_has_a_cpu_that_does_not_idle() {
     let mut command = ontick(&["run", "--policy", "other", "--cpu", "0", "--keep-awake", "--", "sleep", "60"]);
     let running = Running(command.stdout(Stdio::null()).spawn().unwrap());
-    let process = running.0.id();
-    wait_until("the thread that keeps the CPU awake", || keepers(process) == [IDLE]);
+    let process = running.0.id() as i32;
+    // Whoever works for it keeps the CPU awake, and there is one.
+    let all = || [&[process][..], &descendants(process)].concat();
+    let works = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n");
+    wait_until("the program", || all().iter().any(works));
+    let all = all();
+    wait_until("the thread that keeps the CPU awake", || keepers(&all) == [IDLE]);
+    // Killed, with no chance to end anything.
     drop(running);
-    assert!(!Path::new(&format!("/proc/{process}/task")).exists() || keepers(process).is_empty());
+    wait_until("its end", || keepers(&all).is_empty());
     for (words, why) in [(["--cpu", "any"], "name it with --cpu"), (["--cpu=0", "--isolate"], "--isolate")] {
         let output = run(&[&["run", "--policy", "other", "--keep-awake"], &words[..], &["--", "true"]].concat());
         assert!(output.status.code() == Some(2) && stderr(&output).contains(why), "{}", stderr(&output));

@@ -150,10 +150,16 @@ fn an_empty_stream_arrives_too() {
     arrives_with_a_return_line("empty", "interrupt", &[], 0);
 }
 
-/// Without a return line: what came is a piece of what was sent for every frame that is not reported missing.
+/// Without a return line: what came is a piece of what was sent for every frame that is not reported missing. The machine
+/// may stop either end for a whole try, but not each time.
 #[test]
 fn without_a_return_line_what_arrives_is_right_and_what_is_missing_is_reported() {
     let chip = Chip::new("oneway", &[]);
+    assert!((0..5).any(|_| some_arrives_one_way(&chip)), "nothing came in five tries");
+}
+
+/// Whether anything came; if so, it was right.
+fn some_arrives_one_way(chip: &Chip) -> bool {
     let receiver = Receiver::start(&["--input", &chip.line(17), "--timeout", "5s"]);
     let sent = data(160);
     let (status, said) = send_it(&sent, &["--output", &chip.line(4)]);
@@ -166,16 +172,18 @@ fn without_a_return_line_what_arrives_is_right_and_what_is_missing_is_reported()
     let (status, came, said) = receiver.end();
     if status == Some(0) {
         assert_eq!(came, sent, "{said}");
-        return;
+        return true;
     }
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("missing") || said.contains("damaged") || said.contains("never came"), "{said}");
+    assert!(["missing", "damaged", "never came", "nothing came"].iter().any(|words| said.contains(words)), "{said}");
+    assert!(came.is_empty() || !said.contains("nothing came"), "{said}");
     // Every frame's bytes are there whole, in order.
     let mut rest = &sent[..];
     for piece in came.chunks(PAYLOAD) {
         let at = rest.chunks(PAYLOAD).position(|frame| frame == piece).unwrap_or_else(|| panic!("wrong bytes: {said}"));
         rest = &rest[(at * PAYLOAD + PAYLOAD).min(rest.len())..];
     }
+    !came.is_empty()
 }
 
 fn pid(child: &Child) -> rustix::process::Pid {

@@ -90,17 +90,22 @@ fn windows_that_carry_nothing_are_reported_with_the_reason() {
     assert!(said.contains("plan for the user data plane"), "{said}");
 }
 
+/// Whether `here.json` was written: a machine that is too busy for a hundred openings in that time says so.
+fn calibrated(folder: &TempDir, duration: &str) -> bool {
+    let words = ["switch", "calibrate", "--duration", duration, "--share", "90%", "--out", "here.json"];
+    let output = at(folder.path(), &words);
+    let done = output.status.success();
+    assert!(done || stderr(&output).contains("measure for longer"), "{}", stderr(&output));
+    done
+}
+
 /// What is measured on the machine is what plans are made with.
 #[test]
 fn a_calibration_is_measured_written_and_planned_with() {
     let Some(_turn) = turn() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let words = ["switch", "calibrate", "--duration", "1s", "--share", "90%", "--out", "here.json"];
-    let output = at(folder.path(), &words);
-    if output.status.code() != Some(0) {
-        // A machine that is too busy for a hundred openings in a second says so.
-        assert!(stderr(&output).contains("measure for longer"), "{}", stderr(&output));
-        return;
+    if !["1s", "5s", "20s"].iter().any(|duration| calibrated(&folder, duration)) {
+        return ontick_skip::skipped!("frames waited for fewer than a hundred openings in 20 s");
     }
     let measured: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("here.json")).unwrap()).unwrap();
     let timing = |of: &str| measured["timing"][of].as_u64().unwrap();
