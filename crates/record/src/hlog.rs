@@ -21,6 +21,9 @@ pub fn write(run: &Run) -> String {
         let seconds = started.as_millisecond() as f64 / 1e3;
         let _ = writeln!(text, "#[StartTime: {seconds:.3} (seconds since epoch), {}]", run.started);
     }
+    if let Some(what) = &run.simulated {
+        let _ = writeln!(text, "#[simulated: {}]", what.split(' ').map(tag).collect::<Vec<_>>().join(" "));
+    }
     text.push_str("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n");
     for series in &run.series {
         let length = run.duration_ns as f64 / 1e9;

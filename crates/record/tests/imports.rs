@@ -324,8 +324,9 @@ fn isochrons_summary_has_extremes_and_means() {
 
 #[test]
 fn a_log_of_histograms_reads_back() {
-    let run = read("oslat.json");
+    let run = Run { simulated: Some("a line,\nsim:bench/17".into()), ..read("oslat.json") };
     let text = hlog::write(&run);
+    assert!(text.contains("\n#[simulated: a line__sim:bench/17]\n"), "{text}");
     let back = import::read(&text, "x", None).unwrap();
     assert_eq!(
         (names(&back), &back.started, back.tool.as_str()),

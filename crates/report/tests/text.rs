@@ -108,6 +108,8 @@ fn a_simulated_run_says_so_first() {
     let text = text::summary(&run, &Style::default());
     assert!(text.lines().next().unwrap().starts_with("simulated "), "{text}");
     assert!(text.contains("The simulated machine acts"), "{text}");
+    let plot = text::plot(&run, &Style::default());
+    assert!(plot.starts_with("simulated the line sim:bench/17"), "{plot}");
 }
 
 #[test]

@@ -61,13 +61,10 @@ fn every_output_says_that_it_is_simulated() {
     assert!(stdout(&shown).contains("shortest") && stdout(&shown).contains("Measured by edges of the simulated line"));
     let page = fs::read_to_string(html).unwrap();
     assert!(page.contains("<b>Simulated.</b>") && page.contains("Widths in µs (simulated line)"));
-    for form in ["rows", "openmetrics", "cyclictest", "markdown"] {
+    for form in ["summary", "plot", "uncertainty", "rows", "cyclictest", "hlog", "openmetrics", "json"] {
         let output = run(&["report", &record, "--as", form]);
-        if output.status.success() {
-            assert!(stdout(&output).contains("simulated"), "{form}: {}", stdout(&output));
-        } else {
-            assert_eq!(form, "markdown", "{}", stderr(&output));
-        }
+        assert!(output.status.success(), "{form}: {}", stderr(&output));
+        assert!(stdout(&output).contains("simulated"), "{form}: {}", stdout(&output));
     }
     let svg = file("latency.svg");
     assert!(run(&["report", &record, "--svg", &svg]).status.success());

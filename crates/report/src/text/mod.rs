@@ -65,14 +65,15 @@ impl Default for Style {
     }
 }
 
+/// That a run is simulated, and what is.
+fn simulated(run: &Run, style: &Style) -> String {
+    let line = |what: &String| hanging("simulated ", "simulated ", &printable(what), style.width);
+    run.simulated.as_ref().map_or(String::new(), |what| Paint(style.colour).notice(&line(what)))
+}
+
 /// The whole result: machine, job and core; the table; the verdict; requirements; warnings.
 pub fn summary(run: &Run, style: &Style) -> String {
-    let paint = Paint(style.colour);
-    let mut text = String::new();
-    if let Some(what) = &run.simulated {
-        let line = hanging("simulated ", "simulated ", &printable(what), style.width);
-        text.push_str(&paint.notice(&line));
-    }
+    let mut text = simulated(run, style);
     for line in headline::lines(run) {
         let label = format!("{:<9} ", line.label);
         text.push_str(&hanging(&label, "", &dotted(&line.parts, style.width.saturating_sub(label.len())), style.width));

@@ -3,8 +3,8 @@
 use ontick_record::{Run, Series};
 use ontick_units::show;
 
-use super::Style;
 use super::lines::shortened;
+use super::{Style, simulated};
 use crate::bins::{Decades, log_bins};
 use crate::buckets::{has_buckets, no_buckets};
 use crate::printable::printable;
@@ -31,7 +31,7 @@ pub fn plot(run: &Run, style: &Style) -> String {
     let bins: Vec<Vec<f64>> = measured.iter().map(|s| log_bins(&s.latency, axis, columns)).collect();
     let top = bins.iter().flatten().fold(1.0f64, |a, b| a.max(*b));
     let powers = (top.log10().ceil() as usize).max(1);
-    let mut text = String::new();
+    let mut text = simulated(run, style);
     for (series, bins) in measured.iter().zip(&bins) {
         let name = printable(&series.name);
         let max = series.latency.max_ns.map_or(String::new(), |ns| format!("max {}", show(ns)));

@@ -2,8 +2,8 @@
 
 use ontick_record::Run;
 
-use super::Style;
 use super::lines::{hanging, shortened};
+use super::{Style, simulated};
 use crate::printable::printable;
 use crate::uncertainty::{BUDGET_HEADS, Budget, COLUMNS, LEGEND, budget, quantiles};
 
@@ -16,7 +16,8 @@ pub fn uncertainty(run: &Run, style: &Style) -> String {
         let sentence = "The record states no uncertainty: another tool measured it, or a version that did not.";
         return hanging("", "", sentence, style.width);
     };
-    let mut text = hanging("", "", &printable(&budget.title), style.width);
+    let mut text = simulated(run, style);
+    text.push_str(&hanging("", "", &printable(&budget.title), style.width));
     text.push('\n');
     text.push_str(&budget_table(&budget, style));
     text.push('\n');
@@ -99,6 +100,8 @@ mod tests {
     fn tables_fit_and_add_up() {
         let mut run = Run::new("ontick", Measurement::Timer);
         run.series = (0..3).map(|cpu| series(Some(cpu), 100_000)).collect();
+        let simulated = Run { simulated: Some("lines".into()), ..run.clone() };
+        assert!(uncertainty(&simulated, &Style::default()).starts_with("simulated lines\n"));
         let text = uncertainty(&run, &Style::default());
         let begin = "\
 p99 of hybrid, together, 400ns ± 32ns
