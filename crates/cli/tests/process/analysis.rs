@@ -171,7 +171,9 @@ fn duckdb_answers_the_pages_questions_as_ontick_would() {
     for (kernel, weeks) in records.chunks(WEEKS.len()).enumerate() {
         let files = [0, 1].map(|week| weeks[week].0.to_str().unwrap());
         let compared: Value = serde_json::from_str(&stdout(&run(&["compare", files[0], files[1], "--json"]))).unwrap();
-        for pair in compared["against"][0]["pairs"].as_array().unwrap() {
+        let pairs = compared["against"][0]["pairs"].as_array().unwrap();
+        assert_eq!(pairs.len(), METHODS.len(), "{compared}");
+        for pair in pairs {
             let (machine, series) = (Value::from(format!("board {kernel}")), &pair["before"]);
             let row = found.iter().find(|row| row[0] == machine && &row[1] == series);
             let row = row.unwrap_or_else(|| panic!("{machine} {series}: {found:?}"));

@@ -256,8 +256,10 @@ fn has_settled(pid: u32, command: &str) {
             !found.is_empty() && found.iter().all(fits)
         });
     }
-    assert!(threads(pid, "CapInh").iter().chain(&threads(pid, "CapAmb")).all(|(_, set)| *set == 0));
-    assert!(threads(pid, "NoNewPrivs").iter().all(|(_, set)| *set == 1));
+    for (list, wanted) in [("CapInh", 0), ("CapAmb", 0), ("NoNewPrivs", 1)] {
+        let found = threads(pid, list);
+        assert!(!found.is_empty() && found.iter().all(|(_, set)| *set == wanted), "{command}, {list}: {found:?}");
+    }
 }
 
 /// Waits until the kernel filters the system calls of every thread of a process.

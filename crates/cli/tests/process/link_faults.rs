@@ -53,18 +53,25 @@ fn a_sender_may_start_first_where_there_is_a_return_line() {
 #[test]
 fn what_was_sent_before_there_was_a_receiver_is_reported() {
     let chip = Chip::new("late", &[]);
+    // What stops an end may take all that the receiver was there for, but not each time.
+    assert!((0..5).any(|_| is_missed_by_a_late_receiver(&chip)), "nothing came in five tries");
+}
+
+/// Whether anything came to a receiver that begins behind the first frame; if so, it says that frames are missing.
+fn is_missed_by_a_late_receiver(chip: &Chip) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     std::fs::write(&file, data(240)).unwrap();
     let sender = sender(&["--output", &chip.line(4), "--file", file.to_str().unwrap()]);
     // A frame of 8 bytes has some 1100 edges: the first is over then, beyond what parity replaces.
-    until_edges(&chip, 2_000);
+    until_edges(chip, 2_000);
     let receiver = Receiver::start(&["--input", &chip.line(17), "--timeout", "5s"]);
     assert_eq!(ended(sender).0, Some(0), "nobody tells it");
     send(receiver.id(), Signal::INT);
-    let (status, _, said) = receiver.end();
+    let (status, came, said) = receiver.end();
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("missing") || said.contains("nothing came"), "{said}");
+    assert!(said.contains(if came.is_empty() { "nothing came" } else { "missing" }), "{said}");
+    !came.is_empty()
 }
 
 #[test]

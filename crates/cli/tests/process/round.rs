@@ -65,7 +65,8 @@ fn check_plan_apply_prove_revert() {
 
     let status = run(&["tune", "status", "--json"]);
     let standing = json(&status);
-    assert!(standing["changes"].as_array().unwrap().iter().all(|c| c["state"] == "as_set"), "{standing}");
+    let stands = standing["changes"].as_array().unwrap();
+    assert!(!stands.is_empty() && stands.iter().all(|c| c["state"] == "as_set"), "{standing}");
     let folder = tempfile::tempdir().unwrap();
     let html = folder.path().join("report.html");
     let prove = ["prove", "--duration", "900ms", "--load", "none", "--json", "--html", html.to_str().unwrap()];

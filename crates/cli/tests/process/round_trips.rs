@@ -240,6 +240,7 @@ fn both_ends_here_need_no_wire_and_the_parts_are_the_whole() {
         })
     };
     let before = here();
+    let mut whole_with_parts = 0;
     for wait in ["hybrid", "spin", "block"] {
         let more = ["--duration", "200ms", "--cpu", "1", "--responder-cpu", "0", "--wait", wait, "--json"];
         let run = record(&roundtrip(&more).output().unwrap());
@@ -255,8 +256,10 @@ fn both_ends_here_need_no_wire_and_the_parts_are_the_whole() {
         if series[1..].iter().all(|part| samples(part) == samples(whole)) {
             let apart = (series[1..].iter().map(mean).sum::<f64>() - mean(whole)).abs();
             assert!(apart < 1.0, "{wait}: the means of the parts are {apart} ns apart from that of the whole");
+            whole_with_parts += 1;
         }
     }
+    assert!(whole_with_parts > 0, "no wait had all parts of its answers");
     let shown =
         roundtrip(&["--duration", "100ms", "--require", "max < 1s", "--require", "p50 < 1ns"]).output().unwrap();
     let text = stdout(&shown);

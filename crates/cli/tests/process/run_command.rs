@@ -14,7 +14,7 @@ fn script(options: &[&str], text: &str) -> Command {
     ontick(&[&["run"], policy, options, &["--", "sh", "-c", text]].concat())
 }
 
-fn may_be_real_time() -> bool {
+pub(super) fn may_be_real_time() -> bool {
     run(&["run", "--", "true"]).status.success()
 }
 

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::put_back::revert_switches;
+use super::run_command::may_be_real_time;
 use super::{alone_on_this_machine, has, namespace::namespace, ontick, run, send, stderr, wait_until};
 
 /// A switch of two ports, with a network and a folder of its own.
@@ -92,11 +93,13 @@ fn two_switches_work_side_by_side_and_end() {
     }
     let _alone = alone_on_this_machine();
     let (Some(first), Some(second)) = (Switch::new(), Switch::new()) else { return };
+    let has_a_cpu = cpus::online().len() > 1 && may_be_real_time();
     let one = first.start();
     let (report, pid) = (first.report(), one.id());
     let other = second.start();
     let beside = second.report();
     let is_real_time = |report: &Value| report["policy"] == "fifo:99";
+    assert_eq!(is_real_time(&report), has_a_cpu, "{report}");
     assert!(!is_real_time(&report) || !is_real_time(&beside) || report["cpu"] != beside["cpu"], "{report}\n{beside}");
     // Both are at work.
     for switch in [&first, &second] {
