@@ -1,6 +1,8 @@
 //! Looking on while a timed thread records: collects what the recorder cannot keep for ever, writes the
 //! journal, and lets the caller draw.
 
+mod ending;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::path::{Path, PathBuf};
@@ -136,17 +138,6 @@ impl<'a> Observer<'a> {
         }
     }
 
-    /// The run ends here for this reason, with what was measured before.
-    pub(crate) fn fail(&mut self, error: Error) {
-        self.failure = Some(error);
-        self.stop.store(true, Relaxed);
-    }
-
-    /// Why the run ended before its time, where something was measured before.
-    pub fn take_failure(&mut self) -> Option<Error> {
-        self.failure.take()
-    }
-
     /// Keeps a journal for the record `path`, so that a killed run loses at most its last second.
     /// `run` has one series, without samples, for each that will be measured. Beside a device there is no journal.
     pub fn keep_journal(&mut self, path: PathBuf, run: &Run) -> Result<(), Error> {
@@ -230,11 +221,6 @@ impl<'a> Observer<'a> {
     /// The part that is measured now.
     pub(crate) fn part(&self) -> Part {
         self.part
-    }
-
-    /// Whether the caller ended the run.
-    pub fn stopped(&self) -> bool {
-        self.stop.load(Relaxed)
     }
 
     /// Shows how far the part that is measured now has come: `done` of it, 0 to 1.

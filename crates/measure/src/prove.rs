@@ -136,14 +136,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
         if observer.stopped() {
             break;
         }
-        let beside = match load.start() {
-            // What was measured before is worth keeping.
-            Err(error) if order > 0 => {
-                observer.fail(error);
-                break;
-            }
-            beside => beside?,
-        };
+        let Some(beside) = observer.or_end(load.start(), order > 0)? else { break };
         pace.over(Timetable::of_load(load));
         for side in interleaved() {
             if observer.stopped() {
@@ -154,13 +147,8 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             let began_ns = ClockId::Monotonic.now_ns();
             let limits = pace.block(began_ns);
             let names = all[first..first + threads].iter().map(|series| series.name.clone()).collect::<Vec<_>>();
-            let blocks = match sides[side].measure(&names, limits, observer) {
-                Err(error) if order > 0 => {
-                    observer.fail(error);
-                    break;
-                }
-                blocks => blocks?,
-            };
+            let came = sides[side].measure(&names, limits, observer);
+            let Some(blocks) = observer.or_end(came, order > 0)? else { break };
             for (series, mut block) in all[first..].iter_mut().zip(blocks) {
                 block.settings.load = load.describe();
                 if side == 1 {

@@ -50,6 +50,16 @@ impl fmt::Display for Cpus {
     }
 }
 
+impl Cpus {
+    /// Whether this process may use so many.
+    pub fn check(self) -> Result<(), Error> {
+        match self {
+            Cpus::All => Ok(()),
+            Cpus::Some(count) => enough(&cpus::allowed(), count),
+        }
+    }
+}
+
 /// The calling thread, and all threads and programs that it starts meanwhile, have only some CPUs. Undone when
 /// dropped.
 pub struct RestrictedAffinity {
@@ -76,12 +86,17 @@ impl RestrictedAffinity {
     }
 }
 
-/// So many of these CPUs: the named one, then the last.
-fn chosen(allowed: &[u32], count: usize, cpu: Option<u32>) -> Result<Vec<u32>, Error> {
+fn enough(allowed: &[u32], count: usize) -> Result<(), Error> {
     if count > allowed.len() {
         let have = if allowed.len() == 1 { "1 CPU".into() } else { format!("{} CPUs", allowed.len()) };
         return Err(Error::Impossible(format!("{count} CPUs were asked for, and this process may use {have}")));
     }
+    Ok(())
+}
+
+/// So many of these CPUs: the named one, then the last.
+fn chosen(allowed: &[u32], count: usize, cpu: Option<u32>) -> Result<Vec<u32>, Error> {
+    enough(allowed, count)?;
     let others = allowed.iter().rev().copied().filter(|other| Some(*other) != cpu);
     let mut cpus: Vec<u32> = cpu.into_iter().chain(others).take(count).collect();
     cpus.sort_unstable();

@@ -27,12 +27,8 @@ pub(crate) fn each_together<T>(
             break;
         }
         observer.begin(Part { series: n * together, from: n as f64 * share, share });
-        match measure(item, observer) {
-            Ok(series) => all.extend(series),
-            // What was measured before is worth keeping.
-            Err(error) if !all.is_empty() => observer.fail(error),
-            Err(error) => return Err(error),
-        }
+        let came = measure(item, observer);
+        all.extend(observer.or_end(came, !all.is_empty())?.into_iter().flatten());
     }
     Ok(all)
 }

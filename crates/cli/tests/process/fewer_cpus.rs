@@ -18,3 +18,9 @@ fn a_timer_with_one_cpu_is_measured_beside_one_with_all() {
     fails(&["latency", "timer", "--cpus", "0"], &["is no number of CPUs"]);
     fails(&["latency", "timer", "--cpus", "4000", "--count", "1"], &["4000 CPUs were asked for"]);
 }
+
+/// One sentence: nothing was announced, so nothing was begun.
+#[test]
+fn more_cpus_than_there_are_are_refused_before_anything_is_measured() {
+    fails(&["latency", "timer", "--cpus", "1,4096", "--duration", "1h"], &["4096 CPUs were asked for"]);
+}

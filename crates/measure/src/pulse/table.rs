@@ -149,6 +149,7 @@ impl Table {
     /// Measures the table; fewer blocks if the observer ends the run.
     pub fn measure(&self, observer: &mut Observer) -> Result<Vec<Series>, Error> {
         self.check()?;
+        self.load.check()?;
         self.placement().check()?;
         let mut pace = self.timetable().start(self.duration_ns, ClockId::Monotonic.now_ns());
         let mut all = self.series();
@@ -158,7 +159,8 @@ impl Table {
             if observer.stopped() {
                 break;
             }
-            let (rows, beside) = (self.rows(loaded), load.start()?);
+            let Some(beside) = observer.or_end(load.start(), order > 0)? else { break };
+            let rows = self.rows(loaded);
             pace.over(Timetable::of_load(load));
             for number in interleaved(rows.len()) {
                 if observer.stopped() {
@@ -168,7 +170,8 @@ impl Table {
                 observer.begin(Part { series, from: f64::from(order) * share, share });
                 let began_ns = ClockId::Monotonic.now_ns();
                 let limits = pace.block(began_ns);
-                let mut block = measure(&all[series].name, &row.job, row.placement, limits, observer)?;
+                let came = measure(&all[series].name, &row.job, row.placement, limits, observer);
+                let Some(mut block) = observer.or_end(came, order > 0)? else { break };
                 block.settings.load = load.describe();
                 absorb(&mut all[series], block, order);
                 pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);
@@ -247,6 +250,15 @@ mod tests {
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let error = table("none", 1_000_000).measure(&mut Observer::new(&stop, &mut look)).unwrap_err().to_string();
         assert!(error.contains("72 blocks need 3s"), "{error}");
+    }
+
+    #[test]
+    fn a_load_that_is_not_there_is_refused_before_a_block() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let table = Table { load: "cmd:/no/such/program".parse().unwrap(), ..table("none", 20_000_000_000) };
+        let error = table.measure(&mut Observer::new(&stop, &mut look)).unwrap_err().to_string();
+        // The chip would be the next thing that is missing.
+        assert!(error.contains("no program"), "{error}");
     }
 
     #[test]

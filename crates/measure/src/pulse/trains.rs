@@ -52,10 +52,12 @@ impl Trains {
                 }
                 observer.begin(Part { series: begun, from: begun as f64 * share, share });
                 let name = self.name(cpus, job);
-                all.extend(match self.calibrate {
-                    true => calibrated(&name, job, placement, limits, observer)?,
-                    false => vec![measure(&name, job, placement, limits, observer)?],
-                });
+                let came = match self.calibrate {
+                    true => calibrated(&name, job, placement, limits, observer),
+                    false => measure(&name, job, placement, limits, observer).map(|series| vec![series]),
+                };
+                let Some(series) = observer.or_end(came, begun > 0)? else { break };
+                all.extend(series);
                 begun += if self.calibrate { 2 } else { 1 };
             }
             Ok(all)

@@ -118,6 +118,7 @@ pub fn series(kernel: bool, irq_thread: bool) -> Vec<Series> {
 
 /// Measures all cases; fewer blocks if the observer ends the run. Each case has a block in every pass.
 pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Error> {
+    table.stress.check()?;
     let cells = Cell::all(table.kernel, table.irq_thread);
     let mut all = series(table.kernel, table.irq_thread);
     let order = order(&cells);
@@ -134,7 +135,11 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
         }
         let cell = cells[i];
         if cell.stressed != running.is_some() {
-            running = if cell.stressed { Some(table.stress.start()?) } else { None };
+            running = None;
+            if cell.stressed {
+                let Some(started) = observer.or_end(table.stress.start(), turn > 0)? else { break };
+                running = Some(started);
+            }
             if running.is_some() {
                 pace.iter_mut().for_each(|pace| pace.over(Timetable::of_load(&table.stress)));
             }
@@ -149,7 +154,8 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
             (None, length) => length,
         };
         let limits = Limits { length, ..table.limits };
-        let mut block = measure(&all[i].name, &job, placement, limits, observer)?;
+        let came = measure(&all[i].name, &job, placement, limits, observer);
+        let Some(mut block) = observer.or_end(came, turn > 0)? else { break };
         block.settings.load = if cell.stressed { table.stress.describe() } else { Load::None.describe() };
         absorb(&mut all[i], block, turn as u32);
         pace.iter_mut().for_each(|pace| pace.took(limits, now_ns() - began_ns));
@@ -190,7 +196,27 @@ fn order(cells: &[Cell]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ontick_gpio::{Name, OnExit};
+
     use super::*;
+    use crate::response::{Ends, Pair};
+
+    #[test]
+    fn a_load_that_is_not_there_is_refused_before_a_block() {
+        let line = |line| Name::Sim { chip: "response-none".into(), line };
+        let pair = Pair { input: line(6), output: line(7), inverse: false, on_exit: OnExit::Low };
+        let ends = Ends { stimulus: line(5), scope: line(8) };
+        let method = Method::Poll;
+        let job = Job { pair, ends, method, irq_policy: None, interval_ns: 500_000, observer_cpu: None };
+        let stress = "cmd:/no/such/program".parse().unwrap();
+        let limits = Limits::new(Length::Count(2));
+        let asked = Table { job, placement: Placement::stock(), limits, kernel: false, irq_thread: false, stress };
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let error = table(&asked, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string();
+        assert!(error.contains("no program"), "{error}");
+    }
 
     #[test]
     fn every_case_has_its_passes_and_the_source_its_places() {

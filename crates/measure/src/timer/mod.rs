@@ -192,6 +192,7 @@ pub fn with_each_cpus(
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Vec<Series>, Error> {
+    confined::check(cpus, load)?;
     let auto = match jobs {
         [first, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
             Some(Phase::Fixed(find_phase(first.interval_ns, placement)?))
@@ -209,8 +210,9 @@ pub fn with_each_cpus(
             observer.begin(Part { series: begun, from: begun as f64 * share, share });
             begun += 1;
             let name = confined::name(job.method.name(), count, cpus);
-            let mut series =
-                measure(&name, Job { phase: auto.unwrap_or(job.phase), ..*job }, placement, limits, observer)?;
+            let job = Job { phase: auto.unwrap_or(job.phase), ..*job };
+            let came = measure(&name, job, placement, limits, observer);
+            let Some(mut series) = observer.or_end(came, begun > 1)? else { break };
             if auto.is_some() {
                 series.settings.phase_choice = "auto".into();
             }

@@ -1,7 +1,5 @@
 //! Several waits in each cycle of one loop: whether their worst cases add, as source 000 says they do not.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use ontick_record::Case;
 use ontick_record::run::{Series, Settings, Waits};
 use ontick_rt::clock::{Clock, ClockId};
@@ -10,9 +8,9 @@ use ontick_rt::wait::Wait;
 use ontick_rt::{Cycle, Phase};
 
 use super::{Job, NAP_NS, find_phase};
-use crate::observe::{Part, histogram};
+use crate::observe::histogram;
 use crate::probe::{Probe, Sample};
-use crate::{Error, Limits, Observer, Placement, session};
+use crate::{Error, Limits, Observer, Placement, series, session};
 
 /// The most waits of a cycle.
 pub const MOST: u32 = 16;
@@ -94,19 +92,13 @@ pub fn each(
         }
         _ => None,
     };
-    let (mut all, share) = (Vec::new(), 1.0 / jobs.len().max(1) as f64);
-    for (i, job) in jobs.iter().enumerate() {
-        if observer.stop.load(Relaxed) {
-            break;
-        }
-        observer.begin(Part { series: i * (1 + count as usize), from: i as f64 * share, share });
+    series::each_together(jobs, 1 + count as usize, observer, |job, observer| {
         let mut series = measure(Job { phase: auto.unwrap_or(job.phase), ..*job }, count, placement, limits, observer)?;
         if auto.is_some() {
             series.iter_mut().for_each(|s| s.settings.phase_choice = "auto".into());
         }
-        all.extend(series);
-    }
-    Ok(all)
+        Ok(series)
+    })
 }
 
 struct SeveralWaits<W> {
@@ -233,6 +225,18 @@ mod tests {
         assert!(refused(1_000_000, 1).contains("2 to 16 waits"));
         assert!(refused(1_000_000, 17).contains("2 to 16 waits"));
         assert!(refused(7_999, 4).contains("at least 8us for 4 waits"));
+    }
+
+    #[test]
+    fn what_the_first_method_measured_is_kept_where_the_second_fails() {
+        let (stop, mut look) = (std::sync::atomic::AtomicBool::new(false), |_: &crate::Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        let too_fast = Job::new(1_000, Method::ClockNanosleep);
+        let jobs = [Job::new(400_000, Method::ClockNanosleep), too_fast];
+        let limits = Limits::new(crate::Length::Count(20));
+        let all = each(&jobs, 2, Placement::stock(), limits, &mut observer).unwrap();
+        assert_eq!(all.iter().map(|series| series.latency.count()).collect::<Vec<_>>(), [20; 3]);
+        assert!(observer.take_failure().unwrap().to_string().contains("at least 4us for 2 waits"));
     }
 
     #[test]

@@ -1,0 +1,36 @@
+//! How a run ends: before its time, with what was measured until then.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::Observer;
+use crate::Error;
+
+impl Observer<'_> {
+    /// The run ends here for this reason, with what was measured before.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
+        self.stop.store(true, Relaxed);
+    }
+
+    /// What came of a part. Where that failed and something was `measured_before`, which is worth keeping, the run ends and
+    /// there is none.
+    pub(crate) fn or_end<T>(&mut self, came: Result<T, Error>, measured_before: bool) -> Result<Option<T>, Error> {
+        match came {
+            Err(error) if measured_before => {
+                self.fail(error);
+                Ok(None)
+            }
+            came => came.map(Some),
+        }
+    }
+
+    /// Why the run ended before its time, where something was measured before.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    /// Whether the caller ended the run.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+}
