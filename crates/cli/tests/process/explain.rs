@@ -138,6 +138,25 @@ fn without_tracing_counters_must_do_and_it_is_said() {
     assert!(["unknown", "steal", "device interrupt"].iter().any(|cause| named.starts_with(cause)), "{said}");
 }
 
+/// It asked for FIFO, which was refused: neither the fair server nor throttling takes anything from a normal thread.
+#[test]
+fn a_thread_without_a_real_time_policy_is_delayed_by_tasks() {
+    if !rustix::process::geteuid().is_root() || !crate::has("setpriv") || Tracing::find().is_none() {
+        return ontick_skip::skipped!("needs root, setpriv and tracing");
+    }
+    let refused = ["--bounding-set=-sys_nice", "--inh-caps=-sys_nice", env!("CARGO_BIN_EXE_ontick")];
+    let line =
+        "latency timer --method hybrid --duration 3s --explain --outlier-threshold 100us --load source-004 --json";
+    let output = std::process::Command::new("setpriv").args(refused).args(line.split(' ')).output().unwrap();
+    let series = record(&output)["series"][0].clone();
+    if series["settings"]["policy"] != "other" {
+        return ontick_skip::skipped!("it is real-time all the same: {}", series["settings"]);
+    }
+    let causes: Vec<&str> = series["causes"].as_array().unwrap().iter().map(|c| c["cause"].as_str().unwrap()).collect();
+    assert!(!causes.is_empty(), "beside such a load something is late");
+    assert!(!causes.iter().any(|cause| ["fair server", "RT throttling"].contains(cause)), "{causes:?}");
+}
+
 /// Runs ontick where nothing can be traced.
 pub(super) fn untraced(words: &[&str]) -> Option<Output> {
     if !rustix::process::geteuid().is_root() || !crate::has("unshare") || !crate::has("setpriv") {

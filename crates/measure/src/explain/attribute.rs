@@ -169,7 +169,9 @@ fn cause(span: &Span, machine: &Machine) -> Cause {
         (Occupant::Softirq(number), _) => Cause::softirq(*number),
         (_, Thread::Faulting) => Cause::PageFault,
         (Occupant::Thread, _) => Cause::WakeUpPath,
-        (Occupant::Idle, Thread::Preempted) => Cause::Throttling,
+        (Occupant::Idle, Thread::Preempted) if machine.real_time => Cause::Throttling,
+        // As where its group has used up its quota of the CPU.
+        (Occupant::Idle, Thread::Preempted) => Cause::Unknown("the CPU was idle while the thread wanted to run"),
         (Occupant::Idle, Thread::Woken) => woken_in_idle(span, machine),
         (Occupant::Task(task), Thread::Woken) => woken(span, Cause::task(task), machine),
         (Occupant::Task(task), Thread::Preempted) if task.is_normal() && machine.real_time => share(task, machine),

@@ -30,8 +30,8 @@ impl BlockExplainer {
     /// Begins, and rests. Threads will be timed on these CPUs, in the manner of `placement`, which names one of them.
     pub fn start(cpus: &[u32], placement: Placement) -> Result<Self, TracingError> {
         let mut tracer = Tracer::start_with(RINGS_KB, cpus)?;
-        let usual = usual(&mut tracer, placement);
-        let machine = machine::describe(placement.policy.is_real_time(), tracer.missing(), usual);
+        let (usual, real_time) = usual(&mut tracer, placement);
+        let machine = machine::describe(real_time, tracer.missing(), usual);
         tracer.pause()?;
         Ok(Self { tracer, machine })
     }

@@ -3,6 +3,7 @@
 //! fits every machine.
 
 use ontick_rt::clock::ClockId;
+use ontick_rt::thread::{Policy, in_force};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -22,6 +23,8 @@ const ENOUGH: usize = 10;
 /// What was made, when.
 pub struct Calibration {
     tid: i32,
+    /// Whether the thread was a real-time one: the policy of its place may be refused.
+    pub real_time: bool,
     /// Around each interrupt: the last reading of the time before it and the first after it, in ns.
     interrupted: Vec<(u64, u64)>,
 }
@@ -44,7 +47,8 @@ pub fn make(placement: Placement) -> Option<Calibration> {
         let _ready = placement.take();
         let interrupted = (0..INTERRUPTS).filter_map(|_| interrupt()).collect();
         (0..SLEEPS).for_each(|_| sleep());
-        Calibration { tid: rustix::thread::gettid().as_raw_nonzero().get(), interrupted }
+        let tid = rustix::thread::gettid().as_raw_nonzero().get();
+        Calibration { tid, real_time: in_force(0).is_ok_and(Policy::is_real_time), interrupted }
     };
     thread.spawn(made).ok()?.join().ok()
 }
@@ -136,7 +140,7 @@ mod tests {
 
     /// An interrupt whose edges take 700 ns, and a sleep that the CPU leaves 6 µs late, `n` times.
     fn made(n: u64) -> (Vec<Event>, Calibration) {
-        let (mut events, mut made) = (Vec::new(), Calibration { tid: 7, interrupted: Vec::new() });
+        let (mut events, mut made) = (Vec::new(), Calibration { tid: 7, real_time: false, interrupted: Vec::new() });
         for i in 0..n {
             let at = i * 1_000_000;
             events.extend([

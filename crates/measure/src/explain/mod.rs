@@ -30,6 +30,7 @@ use ontick_record::journal::CauseName;
 use ontick_record::run::{Explained, Outlier, Series, Tracing};
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
+use ontick_rt::thread::in_force;
 
 use crate::Placement;
 use crate::avoid_cpu::AvoidCpu;
@@ -133,10 +134,9 @@ impl Explainer {
     /// Begins; where tracing is not to be had, counters must do, and the second value says why.
     pub fn start(placement: Placement) -> (Self, Option<String>) {
         let cpus = placement.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
-        let real_time = placement.policy.is_real_time();
         let (evidence, machine, note) = match Tracer::start(&cpus) {
             Ok(mut tracer) => {
-                let usual = usual(&mut tracer, placement);
+                let (usual, real_time) = usual(&mut tracer, placement);
                 let machine = machine::describe(real_time, tracer.missing(), usual);
                 let note = (!machine.records_all).then(|| {
                     let missing = tracer.missing().join(", ");
@@ -150,7 +150,7 @@ impl Explainer {
                 );
                 (
                     Evidence::Counters(Counters::start(placement.cpu)),
-                    machine::describe(real_time, &[], Overheads::default()),
+                    machine::describe(placement.policy.is_real_time(), &[], Overheads::default()),
                     Some(note),
                 )
             }
@@ -181,6 +181,7 @@ impl Explainer {
     /// those that are explained now.
     pub fn explain(&mut self, outliers: Vec<Outlier>, tid: i32, ended: bool, findings: &mut Findings) -> Vec<Outlier> {
         self.waiting.extend(outliers);
+        self.look_at(tid);
         if let Some(firmware) = &mut self.firmware {
             firmware.read(ClockId::Monotonic.now_ns());
         }
@@ -204,6 +205,13 @@ impl Explainer {
                 self.forget(began_ns.saturating_sub(KEPT_NS));
                 explained
             }
+        }
+    }
+
+    /// What was asked for may be refused, and the watchdog may take it back. Of a thread that is gone the last counts.
+    fn look_at(&mut self, tid: i32) {
+        if let Ok(policy) = in_force(tid) {
+            self.machine.real_time = policy.is_real_time();
         }
     }
 
@@ -232,13 +240,13 @@ fn settled_ns(ended: bool, now_ns: u64) -> u64 {
     if ended { u64::MAX } else { now_ns - SETTLED_NS }
 }
 
-/// How long ways in and out of the kernel take now, as the trace tells it.
-fn usual(tracer: &mut Tracer, placement: Placement) -> Overheads {
-    let Some(made) = calibrate::make(placement) else { return Overheads::default() };
+/// How long ways in and out of the kernel take now, as the trace tells it; and whether a thread there is a real-time one.
+fn usual(tracer: &mut Tracer, placement: Placement) -> (Overheads, bool) {
+    let Some(made) = calibrate::make(placement) else { return (Overheads::default(), placement.policy.is_real_time()) };
     let mut events = Vec::new();
     tracer.take(|event| events.push(event));
     events.sort_by_key(|event| event.at_ns);
-    calibrate::usual(&events, &made)
+    (calibrate::usual(&events, &made), made.real_time)
 }
 
 fn explain(
@@ -443,6 +451,20 @@ mod tests {
         let explained = explainer.explain(Vec::new(), tracer::tests::TID, true, &mut findings);
         assert_eq!(explained, [Outlier { cause: Some(1), ..late }]);
         assert_eq!((explainer.waiting.len(), findings.tally.total()), (0, 2));
+    }
+
+    /// What was asked for is not what counts: only a real-time thread is kept waiting by the fair server.
+    #[test]
+    fn a_thread_is_real_time_if_it_runs_so() {
+        let mut explainer = explainer(Vec::new(), Vec::new());
+        let mut looked_at = |tid| {
+            explainer.machine.real_time = true;
+            explainer.explain(Vec::new(), tid, false, &mut Findings::default());
+            explainer.machine.real_time
+        };
+        let this = rustix::thread::gettid().as_raw_nonzero().get();
+        assert_eq!(looked_at(this), in_force(0).unwrap().is_real_time());
+        assert!(looked_at(i32::MAX), "a thread that is gone was what it was last");
     }
 
     #[test]

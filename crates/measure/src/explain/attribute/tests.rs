@@ -419,6 +419,8 @@ fn who_had_the_cpu_instead_is_reported_with_its_right_to_it() {
     let old = Machine { throttling: true, ..machine() };
     assert_eq!(cause_of(instead(normal, 0), 905, &old), Cause::Throttling);
     assert_eq!(cause_of(instead(task(0, 120), 0), 905, &old), Cause::Throttling);
+    let for_a_normal_thread = Machine { real_time: false, ..old };
+    assert!(matches!(cause_of(instead(task(0, 120), 0), 905, &for_a_normal_thread), Cause::Unknown(_)));
     assert_eq!(cause_of(instead(normal, 4), 905, &new), Cause::Stopped);
 }
 
