@@ -101,6 +101,7 @@ impl Asked<'_> {
                 let measured = document::under_load(self.load, || measure(&mut observer));
                 run.facts.extend(observer.take_facts());
                 run.notes.extend(observer.take_notes());
+                run.notes.extend(observer.take_unproven().map(|why| format!("nothing is proven: {why}")));
                 run.notes
                     .extend(observer.take_failure().map(|error| format!("the run ended before its time: {error}")));
                 measured
@@ -110,7 +111,7 @@ impl Asked<'_> {
             if let Some(raised) = interrupt.filter(|_| nothing) {
                 return Err(raised);
             }
-            document::complete(&mut run, series, self.load, began.elapsed(), stop.load(Relaxed));
+            document::complete(&mut run, series, began.elapsed(), stop.load(Relaxed));
             run.notes.extend(note);
             Ok(Record::from(run))
         })

@@ -43,7 +43,7 @@ fn with(
     let beside = load.start()?;
     let mut came = measure(cpus, observer)?;
     for series in &mut came {
-        series.settings.load = load.describe();
+        load.describe_beside(&beside, &mut series.settings);
         series.settings.confined_to = confined.as_ref().map(RestrictedAffinity::list);
     }
     if let Some(status) = beside.ended() {

@@ -31,23 +31,24 @@ fn tuned(root: &Root) -> Vec<String> {
     knobs
 }
 
-/// Measures while the load runs; the second value is a note if that ended before its time.
+/// Measures while the load runs, which a series has that names none of its own; the second value is a note if it ended
+/// before its time.
 pub fn under_load(
     load: &Load,
     measure: impl FnOnce() -> Result<Vec<Series>, Error>,
 ) -> Result<(Vec<Series>, Option<String>), Error> {
     let running = load.start()?;
-    let series = measure()?;
+    let mut series = measure()?;
+    for series in series.iter_mut().filter(|series| series.settings.load.is_empty()) {
+        load.describe_beside(&running, &mut series.settings);
+    }
     let note = running.ended().map(|status| format!("the load ended before the measurement did ({status})"));
     Ok((series, note))
 }
 
-/// Fills in what was measured, beside this load where a series names none of its own.
-pub fn complete(run: &mut Run, series: Vec<Series>, load: &Load, took: Duration, interrupted: bool) {
+/// Fills in what was measured.
+pub fn complete(run: &mut Run, series: Vec<Series>, took: Duration, interrupted: bool) {
     run.duration_ns = took.as_nanos() as u64;
     run.interrupted = interrupted;
     run.series = series;
-    for series in run.series.iter_mut().filter(|s| s.settings.load.is_empty()) {
-        series.settings.load = load.describe();
-    }
 }

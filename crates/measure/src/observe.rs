@@ -71,6 +71,7 @@ pub struct Observer<'a> {
     facts: Vec<String>,
     notes: Vec<String>,
     failure: Option<Error>,
+    unproven: Option<String>,
 }
 
 /// The journal of a run, to be removed when the run is safely recorded.
@@ -124,6 +125,7 @@ impl<'a> Observer<'a> {
             facts: Vec::new(),
             notes: Vec::new(),
             failure: None,
+            unproven: None,
         }
     }
 

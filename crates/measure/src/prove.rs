@@ -131,8 +131,8 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     let mut all = plan.series();
     let loads = plan.loads();
     let share = 1.0 / (loads.len() * PAIRS * 2) as f64;
-    let mut order = 0;
-    for (case, (_, load)) in loads.into_iter().enumerate() {
+    let (mut order, mut whole_loaded) = (0, 0);
+    for (case, (loaded, load)) in loads.into_iter().enumerate() {
         if observer.stopped() {
             break;
         }
@@ -150,7 +150,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             let came = sides[side].measure(&names, limits, observer);
             let Some(blocks) = observer.or_end(came, order > 0)? else { break };
             for (series, mut block) in all[first..].iter_mut().zip(blocks) {
-                block.settings.load = load.describe();
+                load.describe_beside(&beside, &mut block.settings);
                 if side == 1 {
                     block.settings.phase_choice = "auto".into();
                 }
@@ -158,8 +158,12 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             }
             pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);
             order += 1;
+            whole_loaded += u32::from(loaded && side == 1 && !observer.stopped());
         }
         observer.note_all(note_of_ended(&beside));
+    }
+    if plan.load != Load::None && whole_loaded == 0 {
+        observer.leave_unproven("no whole block was measured under load");
     }
     all.retain(|series| !series.blocks.is_empty());
     Ok(all)
@@ -261,9 +265,21 @@ mod tests {
         let plan = Plan { duration_ns: 2_400_000_000, load, ..plan() };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         let mut observer = Observer::new(&stop, &mut look);
-        prove(&plan, &mut observer).unwrap();
+        let series = prove(&plan, &mut observer).unwrap();
+        assert_eq!(series.iter().map(|s| s.settings.load_ended).collect::<Vec<_>>(), [false, false, true, true]);
         let notes = observer.take_notes();
         assert!(notes.iter().any(|note| note.contains("the load ended")), "{notes:?}");
+    }
+
+    #[test]
+    fn a_proof_that_ends_before_its_load_begins_is_none() {
+        let stop = AtomicBool::new(false);
+        let mut look = |_: &crate::Live| stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let mut observer = Observer::new(&stop, &mut look);
+        let plan = Plan { duration_ns: 6_000_000_000, load: "cmd:sleep 1h".parse().unwrap(), ..plan() };
+        let series = prove(&plan, &mut observer).unwrap();
+        assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle"]);
+        assert!(observer.take_unproven().unwrap().contains("under load"));
     }
 
     #[test]

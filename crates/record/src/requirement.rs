@@ -175,7 +175,8 @@ impl Requirement {
         }
     }
 
-    /// Judges these series of a run; the worst decides. Without samples nothing is met, and of frames nothing is known.
+    /// Judges these series of a run; the worst decides. Without samples nothing is met, of frames nothing is known, and where
+    /// the load ended too soon nothing is proven.
     pub fn judge<'a>(&self, run: &Run, series: impl IntoIterator<Item = &'a Series>) -> Judged {
         match &self.0 {
             Kind::Samples(requirement) => requirement.judge(run, series),
@@ -190,16 +191,18 @@ impl Requirement {
 
 impl SampleRequirement {
     fn judge<'a>(&self, run: &Run, series: impl IntoIterator<Item = &'a Series>) -> Judged {
-        let mut worst: Option<(bool, f64, Judged)> = None;
+        let mut worst: Option<((bool, bool, f64), Judged)> = None;
         for s in series {
             let (met, badness, seen) = self.look(run, s);
-            let judged =
-                Judged { requirement: self.to_string(), series: s.name.clone(), observed: seen, met, unproven: false };
-            if worst.as_ref().is_none_or(|(m, b, _)| (!met, badness) > (!*m, *b)) {
-                worst = Some((met, badness, judged));
+            // What was in time without a load may not be beside it.
+            let unproven = met && s.settings.load_ended;
+            let observed = if unproven { format!("{seen}, but the load was not there to the end") } else { seen };
+            let (requirement, series, rank) = (self.to_string(), s.name.clone(), (!met, unproven, badness));
+            if worst.as_ref().is_none_or(|(worst, _)| rank > *worst) {
+                worst = Some((rank, Judged { requirement, series, observed, met: met && !unproven, unproven }));
             }
         }
-        worst.map(|(_, _, judged)| judged).unwrap_or_else(|| Judged {
+        worst.map(|(_, judged)| judged).unwrap_or_else(|| Judged {
             requirement: self.to_string(),
             observed: "nothing was measured".into(),
             ..Judged::default()

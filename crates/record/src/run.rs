@@ -120,6 +120,14 @@ impl Run {
         self.requirements.iter().all(|r| r.met)
     }
 
+    /// What its requirements are about did not happen, for this reason: those that were met prove nothing.
+    pub fn leave_unproven(&mut self, why: &str) {
+        for judged in self.requirements.iter_mut().filter(|judged| judged.met) {
+            (judged.met, judged.unproven) = (false, true);
+            judged.observed = format!("{}, but {why}", judged.observed);
+        }
+    }
+
     /// Whether nothing was broken, and something could not be judged.
     pub fn unproven(&self) -> bool {
         !self.met() && self.requirements.iter().all(|r| r.met || r.unproven)
@@ -207,6 +215,13 @@ mod tests {
         assert!(run.unproven() && !run.met());
         run.requirements[0].met = false;
         assert!(!run.unproven());
+        let mut run = of(&[true]);
+        run.requirements[0].observed = "max 2us".into();
+        run.leave_unproven("there was no load");
+        assert!(run.unproven() && run.requirements[0].observed == "max 2us, but there was no load");
+        let mut run = of(&[true, false]);
+        run.leave_unproven("there was no load");
+        assert!(!run.unproven() && !run.requirements[1].unproven, "what is not met stays a failure");
     }
 
     #[test]

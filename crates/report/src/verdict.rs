@@ -129,7 +129,11 @@ fn sentence(run: &Run, series: &Series) -> String {
             None => format!("{who} acted on {seen}; the record does not hold how late."),
         };
     }
-    let load = if is_loaded(series) { " under load" } else { "" };
+    let load = match (is_loaded(series), series.settings.load_ended) {
+        (true, false) => " under load",
+        (true, true) => " beside a load that ended too soon",
+        (false, _) => "",
+    };
     let bound = upper_95(all - below, all);
     let decimals = decimals_needed(below, all);
     let sure = match below == all && bound < 0.05 {
@@ -418,6 +422,17 @@ mod tests {
             text.starts_with("The simulated machine took the CPU away from a spinning thread 15 times in 2s"),
             "{text}"
         );
+    }
+
+    /// Some of the samples had none.
+    #[test]
+    fn a_load_that_ended_too_soon_is_said_and_is_no_load() {
+        let mut run = run(90, 99_910);
+        run.series[0].settings.load = "cmd:sleep 3".into();
+        assert!(verdict(&run).contains("of cycles under load (95 %"), "{}", verdict(&run));
+        run.series[0].settings.load_ended = true;
+        let text = verdict(&run);
+        assert!(text.contains("of cycles beside a load that ended too soon (95 %"), "{text}");
     }
 
     #[test]

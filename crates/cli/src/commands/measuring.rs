@@ -116,6 +116,8 @@ struct Measured {
     journal: Option<RunJournal>,
     /// What went wrong beside the measurement.
     failure: Option<Error>,
+    /// Why no requirement is proven.
+    unproven: Option<String>,
 }
 
 fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> Result<Measured, Failure> {
@@ -126,7 +128,7 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
     // Nothing is announced of what turns out to be impossible.
     let mut announced = output.quiet || output.json;
     let began = Instant::now();
-    let (measured, failure, journal) = {
+    let (measured, failure, unproven, journal) = {
         let mut progress = Progress::new(asked.kind.clone(), asked.watch, output.quiet, asked.waits_for.clone());
         let mut samples = asked.samples.take();
         let mut look = |live: &Live| {
@@ -150,7 +152,7 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         let measured = document::under_load(asked.load, || measure(&mut observer));
         run.facts.extend(observer.take_facts());
         run.notes.extend(observer.take_notes());
-        (measured, observer.take_failure(), observer.into_journal())
+        (measured, observer.take_failure(), observer.take_unproven(), observer.into_journal())
     };
     let (series, note) = match measured {
         Ok(measured) => measured,
@@ -169,16 +171,17 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         }));
     }
 
-    document::complete(&mut run, series, asked.load, began.elapsed(), stop.load(Relaxed));
+    document::complete(&mut run, series, began.elapsed(), stop.load(Relaxed));
     run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);
-    Ok(Measured { run, journal, failure })
+    Ok(Measured { run, journal, failure, unproven })
 }
 
 impl Measured {
     /// Judges, records and shows.
     fn deliver(mut self, output: &OutputFlags, judged: &dyn Fn(&Series) -> bool) -> Result<Outcome, Failure> {
         output.judge(&mut self.run, judged);
+        self.unproven.iter().for_each(|why| self.run.leave_unproven(why));
         let recorded = output.write_record(&self.run);
         // The journal goes when the record is safely written, and only then, whatever becomes of the other files.
         let (kept, mut attempts) = (recorded.is_err(), Attempts::default());

@@ -152,6 +152,24 @@ fn a_cgroup_without_real_time_budget_is_named() {
     assert!(refused.contains(budget.to_str().unwrap()) && refused.contains("950000"), "{refused}");
 }
 
+/// Its idle half was in time; what it was to prove is about the other one.
+#[test]
+fn a_proof_that_is_interrupted_before_its_load_proves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut prove = ontick(&["prove", "--duration", "40s", "--load", "source-004", "--require", "missed <= 100000"]);
+    prove.args(["--junit", "proof.xml", "--record", "proof.json"]).current_dir(folder.path());
+    let child = prove.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let journal = folder.path().join("proof.json.journal");
+    let has_both_sides = || std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("{\"series\":1"));
+    crate::wait_until("samples of ontick's side", has_both_sides);
+    crate::send(child.id(), Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let text = std::fs::read_to_string(folder.path().join("proof.xml")).unwrap();
+    // The run itself was cut short, too.
+    assert!(text.contains(r#"failures="0" errors="2""#) && text.contains("under load"), "{text}");
+}
+
 #[test]
 fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
     let hourly = ["latency", "timer", "--interval", "1h", "--duration", "3h"];

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use rustix::process::Signal;
 
-use crate::{ontick, runs, send, wait_until};
+use crate::{ontick, runs, send, stdout, wait_until};
 
 /// A measurement beside a load of two processes that ignore being asked kindly; their ids are in the files.
 fn measure_under_stubborn_load(folder: &Path) -> (Child, Vec<PathBuf>) {
@@ -56,6 +56,19 @@ fn it_ends_on_ctrl_c_and_on_kill() {
         let left = || fs::read_dir(folder.path().join("tmp")).unwrap().count();
         wait_until("the end of the load's folder", || left() == 0);
     }
+}
+
+/// What was in time without the load may not be beside it.
+#[test]
+fn nothing_is_proven_by_a_load_that_ended_too_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut prove = ontick(&["prove", "--duration", "6s", "--load", "cmd:sleep 2", "--require", "missed <= 100000"]);
+    let output = prove.args(["--junit", "proof.xml"]).current_dir(folder.path()).output().unwrap();
+    let (said, text) = (stdout(&output), fs::read_to_string(folder.path().join("proof.xml")).unwrap());
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("not proven") && said.contains("the load was not there to the end"), "{said}");
+    assert!(!said.contains("under load"), "{said}");
+    assert!(text.contains(r#"failures="0" errors="1""#), "{text}");
 }
 
 /// There is no moment between the load's start and its guard's.

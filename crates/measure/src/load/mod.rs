@@ -13,6 +13,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use ontick_record::run::Settings;
 use ontick_rt::cpus;
 use ontick_undo::program;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -168,6 +169,12 @@ impl Load {
             Load::Pings { .. } => format!("{self}: {}", pings::ABOUT),
             other => other.to_string(),
         }
+    }
+
+    /// Writes it down as what ran beside a measurement that is over, and whether it ended before that.
+    pub fn describe_beside(&self, running: &Running, settings: &mut Settings) {
+        settings.load = self.describe();
+        settings.load_ended = running.ended().is_some();
     }
 
     /// The user's own command has the user's environment.

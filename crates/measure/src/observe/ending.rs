@@ -29,6 +29,16 @@ impl Observer<'_> {
         self.failure.take()
     }
 
+    /// What requirements of this run are about did not happen.
+    pub(crate) fn leave_unproven(&mut self, why: &str) {
+        self.unproven = Some(why.into());
+    }
+
+    /// Why no requirement of this run is proven, where that is so.
+    pub fn take_unproven(&mut self) -> Option<String> {
+        self.unproven.take()
+    }
+
     /// Whether the caller ended the run.
     pub fn stopped(&self) -> bool {
         self.stop.load(Relaxed)

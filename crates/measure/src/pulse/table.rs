@@ -172,7 +172,7 @@ impl Table {
                 let limits = pace.block(began_ns);
                 let came = measure(&all[series].name, &row.job, row.placement, limits, observer);
                 let Some(mut block) = observer.or_end(came, order > 0)? else { break };
-                block.settings.load = load.describe();
+                load.describe_beside(&beside, &mut block.settings);
                 absorb(&mut all[series], block, order);
                 pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);
                 order += 1;

@@ -156,7 +156,10 @@ pub fn table(table: &Table, observer: &mut Observer) -> Result<Vec<Series>, Erro
         let limits = Limits { length, ..table.limits };
         let came = measure(&all[i].name, &job, placement, limits, observer);
         let Some(mut block) = observer.or_end(came, turn > 0)? else { break };
-        block.settings.load = if cell.stressed { table.stress.describe() } else { Load::None.describe() };
+        match &running {
+            Some(running) => table.stress.describe_beside(running, &mut block.settings),
+            None => block.settings.load = Load::None.describe(),
+        }
         absorb(&mut all[i], block, turn as u32);
         pace.iter_mut().for_each(|pace| pace.took(limits, now_ns() - began_ns));
         if let Some(status) = running.as_ref().and_then(|running| running.ended()) {

@@ -89,6 +89,21 @@ fn cycles_that_nobody_counted_are_not_none() {
 }
 
 #[test]
+fn beside_a_load_that_ended_too_soon_nothing_is_met() {
+    let (idle, mut loaded) = (series("idle", &[2_000], 0), series("loaded", &[1_000], 0));
+    loaded.settings.load_ended = true;
+    let judged = |requirement: &str| {
+        let judged = requirement.parse::<Requirement>().unwrap().judge(&ours(), [&idle, &loaded]);
+        (judged.met, judged.unproven, judged.series, judged.observed)
+    };
+    let (met, unproven, series, observed) = judged("max < 3us");
+    assert_eq!((met, unproven, series.as_str()), (false, true, "loaded"));
+    assert!(observed.ends_with(", but the load was not there to the end"), "{observed}");
+    let (met, unproven, series, _) = judged("max < 1500ns");
+    assert_eq!((met, unproven, series.as_str()), (false, false, "idle"), "what is broken is broken");
+}
+
+#[test]
 fn a_missed_cycle_was_not_in_time() {
     let stalled = series("s", &[1_000; 99], 1);
     assert!(met("99% < 3us", &stalled) && !met("99.1% < 3us", &stalled) && met("max < 3us", &stalled));

@@ -70,6 +70,9 @@ pub struct Settings {
     pub cache_reserved: Option<String>,
     /// The load that ran beside: `none`, or its name and command.
     pub load: String,
+    /// That load ended before the measurement beside it did: some of the samples had none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub load_ended: bool,
     /// Latencies above this were kept as outliers, in ns.
     pub outlier_threshold_ns: u64,
     /// What was asked of the system and refused, with the reason and the remedy.

@@ -31,6 +31,7 @@ pub(super) fn cards(body: &mut Markup, run: &Run) {
     let stock = stock_beside(run, series);
     let when = match (stock, is_loaded(series)) {
         (None, _) => "",
+        (_, true) if series.settings.load_ended => " beside a load that ended too soon",
         (_, true) => " under load",
         (_, false) => " idle",
     };

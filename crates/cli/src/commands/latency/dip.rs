@@ -127,7 +127,7 @@ impl Dip {
                     until_ns += takes_ns(load, job);
                     let running = load.start()?;
                     let mut series = dip::measure(job, **load != Load::None, until_ns, placement, o)?;
-                    series.settings.load = load.describe();
+                    load.describe_beside(&running, &mut series.settings);
                     if let Some(status) = running.ended() {
                         o.note(format!("the load ended before the search did ({status})"));
                     }
