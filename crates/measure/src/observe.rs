@@ -58,6 +58,8 @@ pub struct Observer<'a> {
     pub stop: &'a AtomicBool,
     /// Called a few times a second, on the calling thread.
     pub look: &'a mut dyn FnMut(&Live),
+    /// When the run began, all of its parts.
+    began: Instant,
     /// See [`Observer::each_turn`].
     turn: Option<&'a mut dyn FnMut()>,
     /// Keeps the run safe against a sudden end; see [`Observer::keep_journal`].
@@ -116,6 +118,7 @@ impl<'a> Observer<'a> {
         Self {
             stop,
             look,
+            began: Instant::now(),
             turn: None,
             journal: None,
             part: Part { series: 0, from: 0.0, share: 1.0 },
@@ -239,8 +242,9 @@ impl<'a> Observer<'a> {
         (self.look)(&Live { name, elapsed, done, latency, missed, maxima });
     }
 
-    /// Where the disk refuses, the run goes on: what it measures is not lost.
-    pub(crate) fn append(&mut self, added: Added) {
+    /// Journals what was added, as of now. Where the disk refuses, the run goes on: what it measures is not lost.
+    pub(crate) fn append(&mut self, mut added: Added) {
+        added.duration_ns = self.began.elapsed().as_nanos() as u64;
         let Some(RunJournal { journal, .. }) = &mut self.journal else { return };
         if let Err(error) = journal.append(&added) {
             let note = format!("{}: {error}; the run went on while its journal stopped", journal.path().display());
@@ -273,16 +277,15 @@ pub(crate) fn watch(
             collector.look_where(elapsed);
             collector.rivals.iter_mut().for_each(RivalWatch::update);
             collector.look(observer, false);
-            collector.take(observer, elapsed, false);
+            collector.take(observer, false);
         }
         observer.begin(first);
         show(collectors, observer, elapsed);
     }
-    let elapsed = began.map_or(Duration::ZERO, |began| began.elapsed());
     for (n, collector) in collectors.iter_mut().enumerate() {
         observer.begin(first.and(n));
         collector.look(observer, true);
-        collector.take(observer, elapsed, true);
+        collector.take(observer, true);
     }
 }
 
@@ -451,7 +454,7 @@ impl<'n> Collector<'n> {
     }
 
     /// Takes the seconds that ended, their outliers, and journals them.
-    fn take(&mut self, observer: &mut Observer, elapsed: Duration, all: bool) {
+    fn take(&mut self, observer: &mut Observer, all: bool) {
         let seconds = self.reader.take_seconds(all);
         if seconds.is_empty() && !all {
             return;
@@ -466,7 +469,6 @@ impl<'n> Collector<'n> {
             let causes = observer.findings().map(Findings::fresh_causes).unwrap_or_default();
             observer.append(Added {
                 series: observer.part.series,
-                duration_ns: elapsed.as_nanos() as u64,
                 buckets: snapshot.buckets_since(before).map(Bucket::from).collect(),
                 min_ns: snapshot.min_ns,
                 max_ns: snapshot.max_ns,

@@ -36,7 +36,30 @@ pub(crate) fn each_together<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timer::{self, Job, Method};
+    use crate::{Length, Limits, Placement};
+    use ontick_record::{Run, store};
     use std::sync::atomic::AtomicBool;
+
+    /// As it is recovered where a run is killed.
+    #[test]
+    fn a_journal_lasts_as_long_as_all_parts_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        let (names, part_ns) = (["one", "two"], 60_000_000);
+        let series = names.map(|name| Series::from(name.to_string())).into();
+        let run = Run { series, ..Run::new("ontick", "timer") };
+        observer.keep_journal(folder.path().join("run.json"), &run).unwrap();
+        each(&names, &mut observer, |name, observer| {
+            let (job, limits) = (Job::new(1_000_000, Method::ClockNanosleep), Limits::new(Length::Duration(part_ns)));
+            timer::measure(name, job, Placement::stock(), limits, observer)
+        })
+        .unwrap();
+        let kept = store::read(&folder.path().join("run.json.journal")).unwrap();
+        assert!(kept.series.iter().all(|series| series.latency.count() > 0), "{kept:?}");
+        assert!(kept.duration_ns >= 2 * part_ns, "{}", kept.duration_ns);
+    }
 
     #[test]
     fn what_was_measured_before_a_failure_is_kept() {

@@ -80,7 +80,7 @@ pub(super) fn watch(
     };
     observer.note_all(running.give_back().into_iter().map(|what| format!("{name}: {what}")));
     let latency = latency(&found);
-    seen.keep(&latency, &found, began.elapsed(), observer);
+    seen.keep(&latency, &found, observer);
     let series = Series {
         name: name.into(),
         latency,
@@ -122,7 +122,7 @@ impl Progress {
     ) -> Result<(), Error> {
         if elapsed.as_secs() > self.seconds {
             self.seconds = elapsed.as_secs();
-            self.keep(latency, found, elapsed, observer);
+            self.keep(latency, found, observer);
         }
         let done = match limits.length {
             Length::Duration(u64::MAX) => None,
@@ -134,7 +134,7 @@ impl Progress {
     }
 
     /// Ends a second: keeps its largest, and writes what came into the journal.
-    fn keep(&mut self, latency: &Histogram, found: &PruCounts, elapsed: Duration, observer: &mut Observer) {
+    fn keep(&mut self, latency: &Histogram, found: &PruCounts, observer: &mut Observer) {
         let came = since(latency, &self.kept);
         self.largest_ns = came.buckets().last().map_or(0, |bucket| bucket.high_ns());
         self.track.push(self.largest_ns);
@@ -142,7 +142,6 @@ impl Progress {
         (self.kept, self.missed) = (latency.clone(), found.late);
         observer.append(Added {
             series: observer.part().series,
-            duration_ns: elapsed.as_nanos() as u64,
             buckets: came.buckets().to_vec(),
             min_ns: latency.min_ns,
             max_ns: latency.max_ns,
