@@ -210,8 +210,9 @@ impl Probe for Hwlat<'_> {
     }
 
     fn describe(&mut self, settings: &mut Settings) {
-        let Sampling { width_ns, window_ns, .. } = self.tracer.sampling;
+        let Sampling { width_ns, window_ns, threshold_ns } = self.tracer.sampling;
         settings.method = "hwlat, interrupts off".into();
+        settings.shortest_ns = Some(threshold_ns.max(self.tracer.shortest_ns));
         settings.cpu = Some(self.tracer.cpu);
         settings.policy = String::new();
         settings.spin_duty = Some(width_ns as f64 / window_ns.max(1) as f64);
@@ -301,6 +302,7 @@ mod tests {
         // One is shorter than asked for, one is an interrupt's that cannot be held off.
         assert_eq!((series.latency.count(), series.latency.max_ns, series.outlier_count), (1, Some(2_152_000), 1));
         assert_eq!((series.settings.cpu, series.settings.spin_duty), (Some(1), Some(0.25)));
+        assert_eq!(series.settings.shortest_ns, Some(15_000));
         assert_eq!((not_masked.load(Relaxed), read("current_tracer").as_str()), (1, "nop"));
     }
 }

@@ -59,6 +59,7 @@ pub fn cases(on: &[u32]) -> impl Iterator<Item = Case> {
 
 struct Noise {
     gaps: Gaps,
+    shortest_ns: u64,
     clock: String,
     began_ns: u64,
 }
@@ -66,8 +67,9 @@ struct Noise {
 impl Noise {
     fn new(shortest_ns: u64) -> Self {
         let clock = Clock::new(ClockId::Monotonic);
-        let name = clock.name();
-        Self { gaps: Gaps::new(clock, shortest_ns.max(1)), clock: name, began_ns: ClockId::Monotonic.now_ns() }
+        let (name, shortest_ns) = (clock.name(), shortest_ns.max(1));
+        let began_ns = ClockId::Monotonic.now_ns();
+        Self { gaps: Gaps::new(clock, shortest_ns), shortest_ns, clock: name, began_ns }
     }
 }
 
@@ -94,6 +96,7 @@ impl Probe for Noise {
 
     fn describe(&mut self, settings: &mut Settings) {
         settings.method = "gaps of a spinning core".into();
+        settings.shortest_ns = Some(self.shortest_ns);
         settings.clock = self.clock.clone();
         let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
         settings.spin_duty = Some(self.gaps.watched_ns() as f64 / elapsed_ns as f64);

@@ -10,6 +10,7 @@ use frames::FrameRequirement;
 pub use frames::Frames;
 use percent::Percent;
 
+use crate::Measurement;
 use crate::compare::missed;
 use crate::run::{Judged, Run, Series};
 use crate::switching::Switching;
@@ -213,7 +214,7 @@ impl SampleRequirement {
     fn look(&self, run: &Run, s: &Series) -> (bool, f64, String) {
         let h = &s.latency;
         if h.count() == 0 {
-            return (false, f64::INFINITY, "no samples".into());
+            return self.look_at_none(run, s);
         }
         match self.what {
             What::Share(percent) => {
@@ -243,6 +244,18 @@ impl SampleRequirement {
                 (false, f64::INFINITY, "outliers unknown: no threshold was set".into())
             }
             What::Outliers => self.number(s.outlier_count, "outliers"),
+        }
+    }
+
+    /// Of gaps none at all may be what is wanted: each was shorter than what was looked for.
+    fn look_at_none(&self, run: &Run, s: &Series) -> (bool, f64, String) {
+        match (self.what, s.settings.shortest_ns) {
+            (What::Max | What::Percentile(_), Some(shortest_ns @ 1..))
+                if run.measurement == Measurement::Noise && self.holds(shortest_ns - 1) =>
+            {
+                (true, 0.0, format!("no gap of {} or more", exact(shortest_ns)))
+            }
+            _ => (false, f64::INFINITY, "no samples".into()),
         }
     }
 

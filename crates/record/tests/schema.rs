@@ -43,7 +43,7 @@ fn full() -> Run {
     series.pulse = Some(pulse);
     series.settings.confined_to = Some("1".into());
     series.settings.strayed_to = vec![0];
-    series.settings.load_ended = true;
+    (series.settings.load_ended, series.settings.shortest_ns) = (true, Some(1_000));
     series.conditions.load_average = Some([0.1, 0.2, 0.3]);
     series.conditions.interrupts.insert("LOC".into(), 7);
     series.conditions.cpu_khz = Some((600_000, 1_400_000));

@@ -47,7 +47,9 @@ pub fn verdict(run: &Run) -> String {
 pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     // Of CPUs that were measured at once, all together count.
     let together = run.series.iter().any(is_together);
-    let counts = |s: &Series| s.latency.count() > 0 || has_no_interrupts(s);
+    // Where gaps were looked for, none is a result.
+    let looked_for_gaps = run.measurement == Measurement::Noise && run.duration_ns > 0;
+    let counts = |s: &Series| s.latency.count() > 0 || looked_for_gaps || has_no_interrupts(s);
     let measured = || run.series.iter().filter(move |s| counts(s) && (!together || is_together(s)));
     if run.measurement == Measurement::Prove {
         let ours = || measured().filter(|s| s.case.side == Some(Side::Ontick));
@@ -185,6 +187,7 @@ fn gaps(run: &Run, series: &Series, who: &str) -> String {
         (true, 0) => format!("{who} lost its CPU to no firmware, hardware or hypervisor{over}: no gap was found."),
         // What the tracer hwlat finds is not the kernel's.
         (true, _) => format!("{who} lost its CPU to firmware, hardware or a hypervisor {seen}{over}: {lengths}."),
+        (false, 0) => format!("Nothing took the CPU away from a spinning thread{over}: no gap was found."),
         (false, _) => format!("{who} took the CPU away from a spinning thread {seen}{over}: {lengths}."),
     }
 }
@@ -411,6 +414,15 @@ mod tests {
         assert!(text.starts_with("This machine lost its CPU to firmware, hardware or a hypervisor 15 times"), "{text}");
         noise.series[0].latency = Default::default();
         assert!(verdict(&noise).contains("no gap was found"), "{}", verdict(&noise));
+    }
+
+    #[test]
+    fn no_gap_at_all_is_a_result() {
+        let noise = Run { measurement: "noise".into(), duration_ns: 2_000_000_000, ..run(0, 0) };
+        let text = verdict(&noise);
+        assert_eq!(text, "Nothing took the CPU away from a spinning thread in 2s: no gap was found.");
+        // As the journal of a run that was killed while it began.
+        assert!(verdict(&Run { duration_ns: 0, ..noise }).starts_with("Nothing was measured"));
     }
 
     #[test]

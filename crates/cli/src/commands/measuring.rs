@@ -127,11 +127,12 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
     asked.keeps.map_or(Ok(()), |more| privileges::MEASURING.settle_but(more))?;
     // Nothing is announced of what turns out to be impossible.
     let mut announced = output.quiet || output.json;
-    let began = Instant::now();
+    let (began, mut recorded) = (Instant::now(), false);
     let (measured, failure, unproven, journal) = {
         let mut progress = Progress::new(asked.kind.clone(), asked.watch, output.quiet, asked.waits_for.clone());
         let mut samples = asked.samples.take();
         let mut look = |live: &Live| {
+            recorded = true;
             if !std::mem::replace(&mut announced, true) {
                 announce(asked.cpu, asked.takes_ns);
             }
@@ -163,7 +164,9 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         }
     };
 
-    if stop.load(Relaxed) && series.iter().all(|s| s.latency.count() == 0 && s.dip.is_none()) {
+    // Where gaps are looked for, none is a result.
+    let may_be_empty = recorded && asked.kind == Kind::Noise;
+    if stop.load(Relaxed) && !may_be_empty && series.iter().all(|s| s.latency.count() == 0 && s.dip.is_none()) {
         journal.map(RunJournal::remove).transpose()?;
         return Err(Failure::new(match &asked.waits_for {
             Some(what) => format!("the run was ended while it waited for {what}, so nothing was measured"),

@@ -1,6 +1,6 @@
 //! Without privileges, without a terminal, with a reader that goes away.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -150,6 +150,25 @@ fn a_cgroup_without_real_time_budget_is_named() {
     let output = Command::new("sh").args(["-c", &enter, env!("CARGO_BIN_EXE_ontick")]).output().unwrap();
     let refused = record(&output)["series"][0]["settings"]["refused"].to_string();
     assert!(refused.contains(budget.to_str().unwrap()) && refused.contains("950000"), "{refused}");
+}
+
+/// No gap is a result, also of a run that was ended early.
+#[test]
+fn an_interrupted_search_for_gaps_that_found_none_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("noise.json");
+    let noise = ["latency", "noise", "--over", "20s", "--duration", "1h", "--policy", "other", "--record"];
+    let mut command = ontick(&[&noise[..], &[path.to_str().unwrap(), "--require", "max < 30s"]].concat());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    // It says how long it takes once it records.
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("This takes 1 h")));
+    crate::send(child.id(), Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    let said = crate::stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}{:?}", lines.collect::<Vec<_>>());
+    assert!(said.contains("no gap was found") && said.contains("no gap of 20s or more"), "{said}");
+    assert!(std::fs::read_to_string(path).unwrap().contains("shortest_ns"));
 }
 
 /// Its idle half was in time; what it was to prove is about the other one.

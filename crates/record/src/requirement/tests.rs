@@ -70,6 +70,23 @@ fn what_a_summary_does_not_tell_is_unknown() {
 }
 
 #[test]
+fn no_gap_at_all_is_within_every_limit_from_the_shortest_on() {
+    let mut gaps = series("gaps", &[], 0);
+    gaps.settings.shortest_ns = Some(50_000_000);
+    let noise = Run::new("ontick", Measurement::Noise);
+    let judged = |run: &Run, requirement: &str| requirement.parse::<Requirement>().unwrap().judge(run, [&gaps]);
+    for requirement in ["max < 100ms", "max < 50ms", "p99.9 <= 50ms"] {
+        let judged = judged(&noise, requirement);
+        assert!(judged.met && judged.observed == "no gap of 50ms or more", "{requirement}: {}", judged.observed);
+    }
+    for requirement in ["max < 49ms", "mean < 100ms", "99% < 100ms"] {
+        let judged = judged(&noise, requirement);
+        assert!(!judged.met && judged.observed == "no samples", "{requirement}: {}", judged.observed);
+    }
+    assert!(!judged(&ours(), "max < 100ms").met, "a job that never ran was never in time");
+}
+
+#[test]
 fn outliers_without_a_threshold_are_unknown() {
     let mut s = series("s", &[9_000_000], 0);
     for requirement in ["outliers = 0", "outliers < 3", "outliers <= 0"] {

@@ -68,6 +68,9 @@ pub struct Settings {
     /// What of the cache was reserved for the CPU: `3 of 12 parts of the L3 cache`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_reserved: Option<String>,
+    /// Gaps shorter than this were not looked at, in ns; absent where no gaps were looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shortest_ns: Option<u64>,
     /// The load that ran beside: `none`, or its name and command.
     pub load: String,
     /// That load ended before the measurement beside it did: some of the samples had none.
