@@ -1,6 +1,6 @@
 //! Interleaved blocks: each series is measured in several short ones, so that a drifting machine cannot favour any.
 
-use ontick_record::run::{Block, Contamination, Series};
+use ontick_record::run::{Block, Contamination, Series, Settings};
 
 use crate::conditions::load_average;
 use crate::load::Running;
@@ -13,6 +13,11 @@ pub fn note_of_ended(beside: &Running) -> Option<String> {
 
 /// Adds a block to its series.
 pub fn absorb(series: &mut Series, block: Series, order: u32) {
+    let lengths_ns = (series.maxima.length_ns(), block.maxima.length_ns());
+    series.settings = match series.blocks.is_empty() {
+        true => block.settings,
+        false => joined(std::mem::take(&mut series.settings), block.settings, lengths_ns),
+    };
     series.blocks.push(Block {
         order,
         samples: block.latency.count(),
@@ -61,7 +66,35 @@ pub fn absorb(series: &mut Series, block: Series, order: u32) {
             None => conditions.rivals.push(rival),
         }
     }
-    series.settings = block.settings;
+}
+
+/// The settings of blocks of these lengths together: what was wrong in one is, and what was held is if it was in both. What
+/// changes meanwhile is as in the newer one.
+fn joined(before: Settings, added: Settings, (before_ns, added_ns): (u64, u64)) -> Settings {
+    let all_ns = (before_ns + added_ns).max(1) as f64;
+    let spin_duty = match (before.spin_duty, added.spin_duty) {
+        (Some(before), Some(added)) => Some((before * before_ns as f64 + added * added_ns as f64) / all_ns),
+        (before, added) => added.or(before),
+    };
+    Settings {
+        spin_duty,
+        strayed_to: union(before.strayed_to, added.strayed_to),
+        refused: union(before.refused, added.refused),
+        memory_locked: before.memory_locked && added.memory_locked,
+        kept_awake: before.kept_awake && added.kept_awake,
+        load_ended: before.load_ended || added.load_ended,
+        ..added
+    }
+}
+
+/// Both, each once, in the order in which they came.
+fn union<T: PartialEq>(mut before: Vec<T>, added: Vec<T>) -> Vec<T> {
+    for one in added {
+        if !before.contains(&one) {
+            before.push(one);
+        }
+    }
+    before
 }
 
 fn sum(a: Contamination, b: Contamination) -> Contamination {
@@ -70,5 +103,50 @@ fn sum(a: Contamination, b: Contamination) -> Contamination {
         major_faults: a.major_faults + b.major_faults,
         voluntary_switches: a.voluntary_switches + b.voluntary_switches,
         involuntary_switches: a.involuntary_switches + b.involuntary_switches,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(seconds: u64, settings: Settings) -> Series {
+        let mut block = Series { settings, ..Series::default() };
+        block.maxima.step_ns = 1_000_000_000;
+        block.maxima.max_ns = vec![1; seconds as usize];
+        block
+    }
+
+    #[test]
+    fn a_series_has_the_settings_of_all_its_blocks() {
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let first = Settings {
+            memory_locked: true,
+            kept_awake: true,
+            policy: "fifo:99".into(),
+            strayed_to: vec![3],
+            spin_duty: Some(0.1),
+            refused: words(&["a"]),
+            load_ended: true,
+            ..Settings::default()
+        };
+        let mut series = Series::default();
+        absorb(&mut series, block(1, first.clone()), 0);
+        assert_eq!(series.settings, first);
+        let second = Settings {
+            memory_locked: true,
+            policy: "other".into(),
+            margin_ns: Some(7),
+            strayed_to: vec![3, 1],
+            spin_duty: Some(0.5),
+            refused: words(&["b", "a"]),
+            ..Settings::default()
+        };
+        absorb(&mut series, block(3, second), 1);
+        let settings = &series.settings;
+        assert_eq!((&settings.strayed_to, &settings.refused), (&vec![3, 1], &words(&["a", "b"])));
+        assert_eq!((settings.memory_locked, settings.kept_awake, settings.load_ended), (true, false, true));
+        assert!((settings.spin_duty.unwrap() - 0.4).abs() < 1e-9, "{settings:?}");
+        assert_eq!((settings.policy.as_str(), settings.margin_ns), ("other", Some(7)), "as the newest has it");
     }
 }
