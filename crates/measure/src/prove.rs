@@ -3,7 +3,7 @@
 
 use ontick_record::{Case, Series, Side};
 use ontick_rt::clock::ClockId;
-use ontick_rt::phase::Phase;
+use ontick_rt::phase::{self, Phase};
 use ontick_rt::{cpus, watchdog};
 
 use crate::blocks::{absorb, note_of_ended};
@@ -94,8 +94,17 @@ impl Plan {
             blocks: (self.loads().len() * PAIRS * 2) as u64,
             least_ns: self.interval_ns.saturating_mul(20).max(50_000_000),
             beside_ns: BESIDE_NS,
-            once_ns: timer::FIND_PHASE_NS + Timetable::of_load(&self.load),
+            once_ns: self.find_phase_ns() + Timetable::of_load(&self.load),
         }
+    }
+
+    /// Whether a quietest phase of so long an interval can be told.
+    fn has_quietest_phase(&self) -> bool {
+        self.interval_ns <= phase::LONGEST_SCANNED_NS
+    }
+
+    fn find_phase_ns(&self) -> u64 {
+        if self.has_quietest_phase() { timer::FIND_PHASE_NS } else { 0 }
     }
 
     /// How long it takes on the clock: the duration, or as long as the shortest blocks need.
@@ -124,8 +133,10 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     let mut sides = sides(plan);
     let ontick = &mut sides[1];
     ontick.placements.iter().try_for_each(Placement::check)?;
-    ontick.phases = timer::find_phases(plan.interval_ns, &ontick.placements)?;
-    pace.over(timer::FIND_PHASE_NS);
+    if plan.has_quietest_phase() {
+        ontick.phases = timer::find_phases(plan.interval_ns, &ontick.placements)?;
+        pace.over(plan.find_phase_ns());
+    }
     let threads = sides[1].placements.len();
 
     let mut all = plan.series();
@@ -151,7 +162,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             let Some(blocks) = observer.or_end(came, order > 0)? else { break };
             for (series, mut block) in all[first..].iter_mut().zip(blocks) {
                 load.describe_beside(&beside, &mut block.settings);
-                if side == 1 {
+                if side == 1 && plan.has_quietest_phase() {
                     block.settings.phase_choice = "auto".into();
                 }
                 absorb(series, block, order);
@@ -234,6 +245,22 @@ mod tests {
             assert_eq!(side.maxima.max_ns.len(), PAIRS);
             assert_eq!(side.maxima.short.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 1, 2], "{:?}", side.maxima);
         }
+    }
+
+    /// It would be seen too seldom to tell.
+    #[test]
+    fn of_a_long_interval_no_phase_is_called_the_quietest() {
+        let plan = Plan { interval_ns: 110_000_000, duration_ns: 13_200_000_000, ..plan() };
+        assert_eq!(plan.timetable().once_ns, 0);
+        let stop = AtomicBool::new(false);
+        // The first block of ontick's side is enough.
+        let mut look = |live: &crate::Live| {
+            if live.name.starts_with("ontick") {
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        };
+        let series = prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap();
+        assert_eq!(series[1].settings.phase_choice, "chance");
     }
 
     #[test]
