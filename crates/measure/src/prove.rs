@@ -114,7 +114,9 @@ impl Plan {
 
     /// Whether it can be measured at all.
     pub fn check(&self) -> Result<(), Error> {
+        self.job().check(self.placement())?;
         self.job().check_margin()?;
+        self.placements().iter().try_for_each(Placement::check_for_others)?;
         self.load.check()?;
         let Timetable { blocks, least_ns, .. } = self.timetable();
         match self.duration_ns / blocks {
@@ -314,6 +316,14 @@ mod tests {
         let plan = Plan { duration_ns: 1_000_000, ..plan() };
         let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
         assert!(prove(&plan, &mut Observer::new(&stop, &mut look)).unwrap_err().to_string().contains("too short"));
+    }
+
+    #[test]
+    fn an_interval_that_no_job_can_have_is_refused() {
+        for interval_ns in [500, 3_600_000_000_001] {
+            let refused = Plan { interval_ns, duration_ns: u64::MAX / 2, ..plan() }.check().unwrap_err().to_string();
+            assert!(refused.starts_with("the interval must be at"), "{refused}");
+        }
     }
 
     #[test]

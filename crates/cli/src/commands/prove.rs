@@ -96,10 +96,21 @@ impl Prove {
             load,
         };
         let may_settle = !self.explain && !plan.load.needs_rights();
+        let output = OutputFlags {
+            json: self.json,
+            record: self.record,
+            html: Some(self.html.clone()),
+            pictures: flags::PictureFlags::default(),
+            junit: self.junit,
+            require: self.require,
+            quiet: false,
+            tail: self.tail,
+        };
         // Before settings are changed for what cannot be measured.
-        plan.check()?;
+        ready(&plan, &output).inspect_err(|failure| output.report_failure(Kind::Prove.as_str(), failure))?;
         let wanted: CpuList = plan.cpus.iter().copied().collect();
-        let mut tuned = self.tune.as_ref().map(|knobs| Tuned::apply(Some(wanted.clone()), knobs)).transpose()?;
+        let tuned = self.tune.as_ref().map(|knobs| Tuned::apply(Some(wanted.clone()), knobs)).transpose();
+        let mut tuned = tuned.inspect_err(|failure| output.report_failure(Kind::Prove.as_str(), failure))?;
         if may_settle {
             tuned.iter_mut().for_each(Tuned::leave_to_guardian);
         }
@@ -128,16 +139,6 @@ impl Prove {
             stop: None,
             keeps: may_settle.then(CapabilitySet::empty),
         };
-        let output = OutputFlags {
-            json: self.json,
-            record: self.record,
-            html: Some(self.html.clone()),
-            pictures: flags::PictureFlags::default(),
-            junit: self.junit,
-            require: self.require,
-            quiet: false,
-            tail: self.tail,
-        };
         let outcome =
             measuring::run(asked, &output, |s| s.case.side == Some(Side::Ontick), |o| prove::prove(&plan, o))?;
         let restored = tuned.map(Tuned::restore).transpose();
@@ -152,4 +153,11 @@ impl Prove {
         }
         restored.map(|_| outcome)
     }
+}
+
+/// Whether the plan can be measured, and what comes of it be kept and judged.
+fn ready(plan: &prove::Plan, output: &OutputFlags) -> Result<(), Failure> {
+    plan.check()?;
+    output.check()?;
+    output.check_journal()
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use ontick_measure::Error;
 use ontick_record::run::Judged;
-use ontick_record::{Requirement, Run, store};
+use ontick_record::{Requirement, Run, journal, store};
 
 use super::PictureFlags;
 use crate::attempts::Attempts;
@@ -57,6 +58,16 @@ impl OutputFlags {
             store::check_writable(path)?;
         }
         Ok(())
+    }
+
+    /// Finds out whether the record's journal can begin, which goes on with no other one.
+    pub fn check_journal(&self) -> Result<(), Failure> {
+        match &self.record {
+            Some(path) if !store::is_device(path) => {
+                journal::check_absent(path).map_err(|error| Error::Record { path: path.clone(), error }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes what kept a run from being a run to the JUnit file: a reader of it finds no file otherwise.

@@ -181,6 +181,28 @@ fn a_load_that_is_not_installed_is_refused_before_anything_is_measured() {
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
 }
 
+/// The knob, which there is not, would be refused next: nothing was changed before it was known.
+#[test]
+fn what_cannot_be_measured_or_kept_is_refused_before_settings_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let left = folder.path().join("left.json.journal");
+    std::fs::write(&left, "a run that was killed").unwrap();
+    for (wrong, word) in [
+        (["--require", "sent > 95%"], "no frames go through a switch"),
+        (["--interval", "500ns"], "at least 1us"),
+        (["--html", "no such folder/page.html"], "no such folder/page.html"),
+        (["--record", "left.json"], "left.json.journal exists"),
+    ] {
+        let mut prove = ontick(&["prove", "--tune=no-such-knob", "--load", "none", "--junit", "proof.xml"]);
+        let out = prove.args(wrong).current_dir(folder.path()).output().unwrap();
+        assert_eq!(out.status.code(), Some(2), "{wrong:?}");
+        assert!(stderr(&out).contains(word), "{wrong:?}: {}", stderr(&out));
+        let junit = std::fs::read_to_string(folder.path().join("proof.xml")).unwrap();
+        assert!(junit.contains("<error"), "{junit}");
+        std::fs::remove_file(folder.path().join("proof.xml")).unwrap();
+    }
+}
+
 #[test]
 fn the_schema_is_that_of_the_records() {
     let schema: serde_json::Value = serde_json::from_slice(&run(&["schema"]).stdout).unwrap();

@@ -118,7 +118,7 @@ impl Job {
         settings.clock = cycle.clock().name();
     }
 
-    fn check(&self, placement: Placement) -> Result<(), Error> {
+    pub(crate) fn check(&self, placement: Placement) -> Result<(), Error> {
         if self.interval_ns < 1_000 {
             return Err(Error::Impossible("the interval must be at least 1us: a clock read alone takes 0.02us".into()));
         }

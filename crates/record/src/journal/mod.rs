@@ -47,17 +47,27 @@ pub fn path_for(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Whether [`Journal::create`] finds the place for the journal of this record free, to be known before a long run.
+pub fn check_absent(path: &Path) -> io::Result<()> {
+    let path = path_for(path);
+    match path.symlink_metadata() {
+        Ok(_) => Err(already_there(&path)),
+        Err(_) => Ok(()),
+    }
+}
+
+fn already_there(path: &Path) -> io::Error {
+    let hint = "exists: the journal of a run that is going on or was killed (a report of it shows what was measured; then remove it)";
+    io::Error::new(ErrorKind::AlreadyExists, format!("{} {hint}", path.display()))
+}
+
 impl Journal {
     /// Begins a journal for the record `path`. One that a killed run left there is not overwritten.
     pub fn create(path: &Path, run: &Run) -> io::Result<Self> {
         let path = path_for(path);
-        let mut file = output_file::create_new(&path).map_err(|e| {
-            if e.kind() == io::ErrorKind::AlreadyExists {
-                let hint = "exists: the journal of a run that is going on or was killed (a report of it shows what was measured; then remove it)";
-                io::Error::new(e.kind(), format!("{} {hint}", path.display()))
-            } else {
-                io::Error::new(e.kind(), format!("{}: {e}", path.display()))
-            }
+        let mut file = output_file::create_new(&path).map_err(|e| match e.kind() {
+            ErrorKind::AlreadyExists => already_there(&path),
+            kind => io::Error::new(kind, format!("{}: {e}", path.display())),
         })?;
         let outliers = run.series.iter().map(|_| Outliers::default()).collect();
         let so_far = SoFar { run: run.clone(), outliers };

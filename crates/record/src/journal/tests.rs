@@ -76,6 +76,8 @@ fn a_journal_left_behind_is_not_overwritten() {
     let error = Journal::create(&dir.path().join("run.json"), &Run::new("t", "m")).err().unwrap().to_string();
     assert!(error.contains("then remove it"), "{error}");
     assert!(path.exists());
+    let absent = |record: &str| check_absent(&dir.path().join(record)).map_err(|error| error.to_string());
+    assert_eq!((absent("run.json"), absent("other.json")), (Err(error), Ok(())), "and this is known before");
 }
 
 #[test]
