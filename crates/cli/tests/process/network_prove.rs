@@ -185,6 +185,33 @@ fn a_plan_that_does_not_suit_is_held_against_every_stream() {
     assert!(sum("received") < sum("sent"), "{record}");
 }
 
+/// It allows switches a tenth of a microsecond, which no emulation is as fast as.
+#[test]
+fn a_plan_for_faster_switches_is_run_with_a_note_that_says_what_to_leave_out() {
+    let Some(_turn) = crate::switch_proof::turn() else { return };
+    let folder = guide();
+    let timing = ["--forwarding", "100ns"];
+    let words = [&["network", "plan", "network.toml", "--target", "user", "--out", "plan.json"][..], &timing].concat();
+    let planned = ontick(&words).current_dir(&folder).output().unwrap();
+    assert_eq!(planned.status.code(), Some(0), "{}", stderr(&planned));
+    let more = ["plan.json", "--in", "namespaces", "--duration", "100ms", "--without-gates", "1s", "--json"];
+    let notes = |more: &[&str]| -> (Value, String) {
+        let proven = prove(&folder, &[more, &timing].concat());
+        assert!(matches!(proven.status.code(), Some(0 | 1 | 3)), "{}", stderr(&proven));
+        let record: Value = serde_json::from_slice(&proven.stdout).unwrap();
+        (record["network"]["emulation"]["per_switch"].clone(), record["notes"].to_string())
+    };
+    let (per_switch, said) = notes(&more);
+    if per_switch["buckets"].as_array().is_none_or(Vec::is_empty) {
+        return ontick_skip::skipped!("this machine is too busy to pass a frame");
+    }
+    assert!(said.contains("the plan allows 100ns to forward and the emulation takes "), "{said}");
+    assert!(said.contains(": leave PLAN out, and it is planned for that"), "{said}");
+    // Without a plan it is what was asked for.
+    let (_, said) = notes(&more[1..]);
+    assert!(!said.contains("leave PLAN out"), "{said}");
+}
+
 /// The namespaces are the process's own: none has a name that stays, and no interface is the machine's.
 #[test]
 fn killed_in_namespaces_it_leaves_nothing_behind() {

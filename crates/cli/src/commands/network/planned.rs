@@ -48,8 +48,12 @@ impl PlannedFlags {
 
     /// Whether a plan, or a time of the target, was named: then nothing else is planned.
     pub fn is_settled(&self) -> bool {
-        let plan = if self.network.task.is_some() { &self.first } else { &self.second };
-        plan.is_some() || self.timing.names_times()
+        self.plan_file().is_some() || self.timing.names_times()
+    }
+
+    /// The file of the plan, if one was given: with tables for the network, the one file is the plan.
+    pub fn plan_file(&self) -> Option<&PathBuf> {
+        if self.network.task.is_some() { self.first.as_ref() } else { self.second.as_ref() }
     }
 
     /// A plan of the same network for nodes of another timing, if one is found within a part of `--time`.
@@ -72,13 +76,9 @@ impl PlannedFlags {
 
     /// Reads both, or plans.
     pub fn read(&self, timing: &Timing, go_on: &dyn Fn() -> bool) -> Result<Planned, Failure> {
-        // With tables for the network, the one file is the plan.
-        let (file, plan_file) = match &self.network.task {
-            Some(_) => (None, self.first.as_ref()),
-            None => (self.first.as_ref(), self.second.as_ref()),
-        };
+        let file = self.first.as_ref().filter(|_| self.network.task.is_none());
         let network = timing.apply(self.network.read(file)?);
-        match plan_file {
+        match self.plan_file() {
             Some(file) => Planned::read(network, file).map_err(Failure::new),
             None => {
                 let (table, schedule) = self.plan(&network, timing, go_on)?;

@@ -56,8 +56,10 @@ impl Prove {
             }
         };
         let mut room = Room::AsPlanned;
+        let mut slower = None;
         let mut replan = |emulation: &namespaces::Emulation| {
             if self.planned.is_settled() {
+                slower = self.planned.plan_file().and_then(|_| needs_more(emulation, timing.timing));
                 return None;
             }
             for timing in emulation.timings(timing.timing) {
@@ -82,6 +84,7 @@ impl Prove {
             run.facts.extend(room.in_words(&outcome.emulation));
         }
         run.notes.extend(note);
+        run.notes.extend(slower);
         self.complete(&mut run, &planned.network, &planned.schedule, &outcome, core);
         Ok(run)
     }
@@ -184,6 +187,16 @@ impl Room {
     }
 }
 
+/// What a reader of the result must know of a plan for switches that are faster than the emulation usually is.
+fn needs_more(emulation: &namespaces::Emulation, allowed: EgressTiming) -> Option<String> {
+    let usual_ns = emulation.per_switch.quantile(0.5).filter(|ns| *ns > allowed.forwarding_ns)?;
+    Some(format!(
+        "the plan allows {} to forward and the emulation takes {}: leave PLAN out, and it is planned for that",
+        show(allowed.forwarding_ns),
+        show(usual_ns)
+    ))
+}
+
 fn traced(Planned { network, table, schedule }: Planned) -> namespaces::Planned {
     let trace_ns = drawn_ns(&network, &schedule);
     namespaces::Planned { network, table, schedule, trace_ns }
@@ -237,8 +250,23 @@ fn drawn_ns(network: &Network, schedule: &Schedule) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use ontick_record::{Bucket, Histogram};
+
     use super::*;
     use crate::commands::switch::judging;
+
+    #[test]
+    fn a_plan_for_faster_switches_than_the_emulation_s_is_named_as_such() {
+        let emulation = |ns| namespaces::Emulation {
+            per_switch: Histogram::from_buckets([Bucket { low_ns: ns, width_ns: 1, count: 10 }]),
+            frames: 10,
+        };
+        let user = DataPlane::User.defaults();
+        let said = needs_more(&emulation(user.forwarding_ns + 2_700), user).unwrap();
+        assert!(said.contains("leave PLAN out, and it is planned for that"), "{said}");
+        assert_eq!(needs_more(&emulation(user.forwarding_ns), user), None);
+        assert_eq!(needs_more(&namespaces::Emulation::default(), user), None);
+    }
 
     #[test]
     fn messages_are_counted_as_in_the_other_requirements() {
