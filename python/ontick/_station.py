@@ -81,7 +81,7 @@ class Talker:
 
     @property
     def refused(self) -> list[str]:
-        """What of the timed thread's set-up was refused, with reason and remedy."""
+        """What of the timed thread's set-up, and of the priority of datagrams, was refused, with reason and remedy."""
         return self._native.refused
 
     def send(self, stream: str, payload: bytes) -> None:

@@ -45,6 +45,8 @@ pub struct StationTalker {
     cpu: SectionCpu,
     policy: Policy,
     without_link: Vec<String>,
+    /// Of the ways out.
+    refused: Vec<String>,
     state: State,
 }
 
@@ -96,6 +98,7 @@ impl StationTalker {
             cpu: options.cpu,
             policy: options.policy,
             without_link: outlets.without_link,
+            refused: outlets.refused,
             state: State::Opened(job),
         })
     }
@@ -139,8 +142,8 @@ impl StationTalker {
         Ok(())
     }
 
-    /// Starts the thread that sends. Returned is what the system refused of its set-up: it sends all the same, but may be
-    /// later than it should.
+    /// Starts the thread that sends. Returned is what the system refused of its set-up and of the ways out: it sends all the
+    /// same, but may be later than it should.
     pub fn begin(&mut self) -> Result<Vec<String>, EndpointError> {
         if !matches!(self.state, State::Opened(_)) {
             return Err(EndpointError::Begun);
@@ -153,6 +156,7 @@ impl StationTalker {
         let place = CorePlacement { cpu, policy: self.policy, never_rest: false };
         let mut thread = TalkerThread::start_on(job, place, held)?;
         refused.extend_from_slice(thread.refused());
+        refused.append(&mut self.refused);
         self.state = State::Begun(thread);
         Ok(refused)
     }

@@ -108,13 +108,15 @@ pub struct Outlets {
     pub all: Vec<Outlet>,
     /// Interfaces that have no link at the moment.
     pub without_link: Vec<String>,
+    /// What the system refused: what is sent leaves all the same.
+    pub refused: Vec<String>,
 }
 
 impl WaysOut {
     /// Opens what the streams of a station need, in the calling thread's network namespace; their ports become places among
     /// it.
     pub fn open(&self, network: &Network, node: NodeId, streams: &mut [Outgoing]) -> Result<Outlets, WayOutError> {
-        let mut opened = Outlets { all: Vec::new(), without_link: Vec::new() };
+        let mut opened = Outlets { all: Vec::new(), without_link: Vec::new(), refused: Vec::new() };
         let mut by_udp: Vec<Vec<usize>> = vec![Vec::new(); streams.len()];
         for datagrams in &self.udp {
             let place = place(network, node, streams, &datagrams.stream)?;
@@ -128,6 +130,7 @@ impl WaysOut {
                 return Err(WayOutError::Fragments { name: name.clone(), to: datagrams.to, octets, room });
             }
             by_udp[place].push(opened.all.len());
+            opened.refused.extend(sender.refused().map(ToString::to_string));
             opened.all.push(Outlet::Udp(sender));
         }
         let first = opened.all.len();

@@ -24,25 +24,41 @@ pub enum UdpError {
     /// The kernel refuses an option.
     #[error("{0} is refused by the kernel: {1}")]
     Option(&'static str, io::Error),
+    /// A priority that only some may have.
+    #[error(
+        "datagrams to {0} leave without their priority of {1}: one above 6 needs root or CAP_NET_RAW (before Linux 5.17 \
+         CAP_NET_ADMIN)"
+    )]
+    Priority(SocketAddr, u32),
 }
 
 /// Sends datagrams to one address.
 #[derive(Debug)]
 pub struct UdpSender {
     socket: UdpSocket,
+    refused: Option<UdpError>,
 }
 
 impl UdpSender {
     /// In the calling thread's network namespace. `priority` (0 to 15) is what queueing disciplines, and the map of a VLAN
-    /// interface to code points, choose by.
+    /// interface to code points, choose by. Where the user may not have it, datagrams leave without one
+    /// ([`refused`](Self::refused)).
     pub fn open(to: SocketAddr, priority: u32) -> Result<Self, UdpError> {
         let unreachable = |error| UdpError::Unreachable(to, error);
         let socket = UdpSocket::bind(any_address(to)).map_err(unreachable)?;
         socket.connect(to).map_err(unreachable)?;
         socket.set_nonblocking(true).map_err(|error| UdpError::Option("a socket that does not wait", error))?;
-        sys::set_option(&socket, libc::SOL_SOCKET, sys::SO_PRIORITY, &priority)
-            .map_err(|error| UdpError::Option("a priority of datagrams (SO_PRIORITY)", error))?;
-        Ok(Self { socket })
+        let refused = match sys::set_option(&socket, libc::SOL_SOCKET, sys::SO_PRIORITY, &priority) {
+            Ok(()) => None,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Some(UdpError::Priority(to, priority)),
+            Err(error) => return Err(UdpError::Option("a priority of datagrams (SO_PRIORITY)", error)),
+        };
+        Ok(Self { socket, refused })
+    }
+
+    /// What was asked for and is not so: datagrams leave all the same.
+    pub fn refused(&self) -> Option<&UdpError> {
+        self.refused.as_ref()
     }
 
     /// Octets of the longest datagram that leaves as one packet, as far as the way is known: a longer one goes in fragments.

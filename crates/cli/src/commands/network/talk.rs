@@ -78,7 +78,8 @@ impl Talk {
             udp: self.udp.clone(),
             launch_time_ns: self.launch_time,
         };
-        let Outlets { all: outlets, without_link } = ways.open(&network, node, &mut streams).map_err(refused)?;
+        let Outlets { all: outlets, without_link, refused: lacks } =
+            ways.open(&network, node, &mut streams).map_err(refused)?;
         for interface in without_link {
             terminal::say(&format!("ontick: {interface} has no link at the moment: frames are lost until it has"));
         }
@@ -116,7 +117,10 @@ impl Talk {
                     }
                     ended.notes(&names).into_iter().for_each(|note| observer.note(note));
                 }
-                series.map(|series| vec![series])
+                series.map(|mut series| {
+                    series.settings.refused.extend(lacks);
+                    vec![series]
+                })
             },
         )
     }
