@@ -24,10 +24,21 @@ pub struct Privileges {
     needs: CapabilitySet,
     /// With these they do more; without one they go on, and say what was refused.
     uses: CapabilitySet,
-    /// Why no capability is enough: the kernel, or the owner of files, asks for the user root.
-    root: Option<&'static str>,
+    /// Where no capability is enough: the kernel, or the owner of files, asks for the user root.
+    root: Root,
     /// What a long-running process gives up once it is set up: all but this.
     keeps: Option<Kept>,
+}
+
+/// What the user root is needed for, and why.
+enum Root {
+    NotAsked,
+    /// Others are refused.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the page says why"))]
+    Needed(&'static str),
+    /// Others are told less.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the page says why"))]
+    DoesMore(&'static str),
 }
 
 /// What is kept until the process ends.
@@ -41,6 +52,9 @@ struct Kept {
 impl Privileges {
     /// Refuses a command that lacks one, and lets the programs that it starts have what it has.
     pub fn require(&self, command: &str) -> Result<(), Failure> {
+        if matches!(self.root, Root::Needed(_)) && !rustix::process::geteuid().is_root() {
+            return Err(Failure::new(format!("`ontick {command}` needs the user root: run it with sudo")));
+        }
         let missing = missing(self.needs);
         if !missing.is_empty() {
             let names = names(missing);
@@ -69,9 +83,12 @@ impl Privileges {
     fn clauses(&self) -> String {
         let mut clauses = Vec::new();
         match self.root {
-            Some(_) => clauses.push("the user root".to_owned()),
-            None if self.needs.is_empty() => clauses.push("no capability".to_owned()),
-            None => clauses.push(names(self.needs)),
+            Root::Needed(_) => clauses.push("the user root".to_owned()),
+            _ if self.needs.is_empty() => clauses.push("no capability".to_owned()),
+            _ => clauses.push(names(self.needs)),
+        }
+        if let Root::DoesMore(_) = self.root {
+            clauses.push("as the user root it does more".to_owned());
         }
         if !self.uses.is_empty() {
             clauses.push(format!("with {} it does more", names(self.uses)));
@@ -130,9 +147,16 @@ fn sentences(path: &str) -> String {
         let (words, option) =
             command.split_once(" --").map_or((command, None), |(words, option)| (words, Some(option)));
         let meant = path == words || path.strip_prefix(words).is_some_and(|rest| rest.starts_with(' '));
-        meant.then(|| (option, of.clauses()))
+        meant.then(|| (words, option, of.clauses()))
     });
-    let of_this: Vec<(Option<&str>, String)> = of_this.collect();
+    let of_this: Vec<(&str, Option<&str>, String)> = of_this.collect();
+    // What a command needs itself is in place of what those beside it do.
+    let nearest = of_this.iter().filter(|(_, option, _)| option.is_none()).map(|(words, ..)| words.len()).max();
+    let of_this: Vec<(Option<&str>, String)> = of_this
+        .into_iter()
+        .filter(|(words, option, _)| option.is_some() || Some(words.len()) == nearest)
+        .map(|(_, option, clauses)| (option, clauses))
+        .collect();
     // An option that needs no more is not worth a sentence.
     let says_more = |clauses: &str| !of_this.iter().any(|(option, usual)| option.is_none() && usual == clauses);
     let sentence = |(option, clauses): &(Option<&str>, String)| match option {
@@ -151,5 +175,20 @@ mod tests {
     fn an_option_that_needs_no_more_has_no_sentence() {
         assert_eq!(sentences("tune apply"), "Needs the user root. See docs/privileges.md.");
         assert!(sentences("prove").contains(" With --tune: the user root; "), "{}", sentences("prove"));
+        assert!(sentences("inspect").starts_with("Needs no capability; as the user root it does more."));
+    }
+
+    #[test]
+    fn what_one_command_needs_is_said_in_place_of_what_those_beside_it_do() {
+        let said = sentences("latency roundtrip");
+        assert!(said.starts_with("Needs CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN; "), "{said}");
+        assert_eq!(said.matches("Needs ").count(), 1, "{said}");
+        assert!(said.contains(" With --to HOST:PORT: no capability; "), "{said}");
+        assert!(said.contains(" With --interface: CAP_NET_RAW; "), "{said}");
+        let noise = sentences("latency noise");
+        assert!(
+            noise.starts_with("Needs no capability; ") && noise.contains(" With --hwlat: the user root."),
+            "{noise}"
+        );
     }
 }

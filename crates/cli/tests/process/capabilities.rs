@@ -169,6 +169,45 @@ fn a_talker_of_frames_is_refused_without_raw_sockets_only() {
     }
 }
 
+/// By default the planned queue is one whose priority takes a right.
+#[test]
+fn a_talker_of_datagrams_is_refused_nothing_but_says_that_they_lack_their_priority() {
+    let Some(place) = Place::new() else { return };
+    if planned(&place).is_none() {
+        return;
+    }
+    let receiver = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = format!("setpoint={}", receiver.local_addr().unwrap());
+    let words =
+        ["network", "talk", "network.toml", "plan.json", "--station", "a", "--udp", &to, "--count", "5", "--json"];
+    let row = Row::of("network talk --udp");
+    assert!(row.needs.is_empty());
+    assert_eq!(refused(&place.run(&row.all(), &words)), "");
+    let said = refused(&place.run(&TIMED, &words));
+    assert!(said.contains("leave without their priority of 7: one above 6 needs root or CAP_NET_RAW"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let talked = place.run(&[], &words[..words.len() - 1]);
+    assert!(talked.status.success() && stdout(&talked).contains("their priority of 7"), "{}", stdout(&talked));
+    let mut room = [0; 2_000];
+    receiver.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    receiver.recv(&mut room).expect("they are sent all the same");
+}
+
+#[test]
+fn what_goes_by_datagrams_takes_no_right() {
+    let Some(place) = Place::new() else { return };
+    if planned(&place).is_none() {
+        return;
+    }
+    let listener = ["network", "listen", "network.toml", "plan.json", "--station", "b", "--udp", "127.0.0.1:0"];
+    let heard = place.run(&Row::of("network listen --udp").needs, &[&listener[..], &["--duration", "100ms"]].concat());
+    // Nobody talks.
+    assert_eq!(heard.status.code(), Some(1), "{}", stderr(&heard));
+    let words = ["latency", "roundtrip", "--respond", "--udp", "127.0.0.1:0", "--duration", "100ms"];
+    let answered = place.run(&Row::of("latency roundtrip --respond --udp").needs, &words);
+    assert!(answered.status.success(), "{}", stderr(&answered));
+}
+
 /// Refused before anything is done, in one sentence with the name of what is missing and how to give it.
 fn refused_for(output: &Output, missing: &str) {
     let said = stderr(output);
@@ -189,6 +228,8 @@ fn a_command_names_what_it_lacks_and_how_to_give_it() {
         ("switch netconf", &["switch", "netconf", "no"]),
         ("switch demo", &["switch", "demo"]),
         ("switch calibrate", &["switch", "calibrate"]),
+        ("latency roundtrip", &["latency", "roundtrip", "--count", "5"]),
+        ("latency roundtrip --udp", &["latency", "roundtrip", "--udp", "--count", "5"]),
         ("network time run", &["network", "time", "run", "no.toml", "--node", "a"]),
         ("network time run --free-running", &["network", "time", "run", "no.toml", "--node", "a", "--free-running"]),
     ] {
@@ -197,6 +238,9 @@ fn a_command_names_what_it_lacks_and_how_to_give_it() {
         }
         refused_for(&place.run(&[], words), &Row::of(row).needs.join(", "));
     }
+    let hwlat = place.run(&["CAP_SYS_ADMIN"], &["latency", "noise", "--hwlat", "--cpu", "0", "--count", "1"]);
+    assert_eq!(hwlat.status.code(), Some(2));
+    assert!(stderr(&hwlat).contains("`ontick latency noise --hwlat` needs the user root: "), "{}", stderr(&hwlat));
     // Nobody but root writes /proc/sys, whatever the capabilities.
     let tune = place.run(&["CAP_SYS_ADMIN", "CAP_DAC_OVERRIDE"], &["tune", "apply"]);
     assert_eq!(tune.status.code(), Some(2));

@@ -450,6 +450,6 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
         command.args(["latency", "roundtrip", "--policy", "other"]).current_dir("/");
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
-        assert!(stderr(&output).contains("needs CAP_SYS_ADMIN (run it with sudo)"), "{}", stderr(&output));
+        assert!(stderr(&output).contains(" lacks CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN: "), "{}", stderr(&output));
     }
 }

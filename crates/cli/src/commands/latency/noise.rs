@@ -8,6 +8,7 @@ use ontick_record::Measurement as Kind;
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
+use crate::privileges;
 
 /// Measure how often and for how long a spinning thread loses its CPU.
 #[derive(Args)]
@@ -58,6 +59,7 @@ impl Noise {
         else {
             return Err(Failure::new("--hwlat looks at one CPU at a time: name it, as in --cpu 1"));
         };
+        privileges::HWLAT.require("latency noise --hwlat")?;
         // The tracer is an instance of its own, in a file system that is mounted for it.
         let asked =
             Measurement { keeps: None, ..Measurement::asked(&self.measuring, Kind::Noise, ["hwlat".to_string()]) };

@@ -23,6 +23,7 @@ pub use self::way::Responder;
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, MeasuringFlags};
+use crate::privileges;
 
 /// Measure the round trip of a cyclic job over a network: a request each period, and the time until its answer is there.
 ///
@@ -98,6 +99,8 @@ impl RoundTrip {
 
     /// Both ends, in two network namespaces that end with this process.
     fn measure_here(&self) -> Result<Outcome, Failure> {
+        let needs = if self.requests.way.is_udp() { privileges::ROUND_TRIP_UDP } else { privileges::ROUND_TRIP };
+        needs.require("latency roundtrip")?;
         let placement = self.measuring.placement.placement();
         let asked = self.responder_cpu.map(|cpu| (cpu, "--responder-cpu"));
         let peer = placement.peer(asked, "a round trip whose both ends are on this machine")?;
