@@ -161,6 +161,12 @@ fn the_fragment_is_a_configuration_that_check_takes() {
     ] {
         let output = run(&[["kernel", "configure"].as_slice(), &words].concat());
         assert_eq!(output.status.code(), Some(2), "{words:?}");
+        // Of a tree alone, which nobody named.
+        (
+            ["--base", "/nowhere/config", "--json"],
+            "--base is the start of a configuration in a tree: name it with --source",
+        ),
+        (["--cross", "arm-linux-gnueabihf-", "--json"], "name it with --source"),
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }
 }

@@ -31,6 +31,16 @@ pub struct ConfigFlags {
 }
 
 impl ConfigFlags {
+    /// Refuses what has a meaning in a source tree alone.
+    pub fn needs_no_tree(&self) -> Result<(), Failure> {
+        let refused = match (&self.base, &self.cross) {
+            (Some(_), _) => "--base is the start of a configuration in a tree: name it with --source",
+            (None, Some(_)) => "--cross is the compiler by which a tree is configured: name it with --source",
+            (None, None) => return Ok(()),
+        };
+        Err(Failure::new(refused))
+    }
+
     pub fn request(&self) -> Result<ConfigRequest, Failure> {
         let arch = self.board.arch(self.arch).map_err(Failure::new)?;
         let mut more = Vec::new();

@@ -20,7 +20,7 @@ use crate::{stop, terminal};
 /// Make a real-time configuration for a board, from an existing configuration and the options that real time needs.
 ///
 /// Every requested option that is not in the result is named with the reason; the exit status is then 1. Without a
-/// source tree, only the requested options are printed.
+/// source tree, only the requested options are printed; --base and --cross are for a configuration in a tree.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  ontick kernel configure --board rpi4                  only the changes\n  ontick kernel configure --board rpi4 --source linux   into ontick-kernel-rpi4/\n  ontick kernel configure --source linux --base /boot/config-$(uname -r)"
@@ -61,6 +61,7 @@ impl Configure {
     pub fn run(self) -> Result<Outcome, Failure> {
         let request = self.request.request()?;
         let Some(folder) = &self.source else {
+            self.request.needs_no_tree()?;
             let mut asked = asked(&request, None);
             uses::in_requests(&mut asked);
             self.print(&asked)?;
