@@ -114,6 +114,43 @@ fn bash_completes_commands_and_options() {
     assert_eq!(complete("ontick latency timer", "--dur"), "--duration\n");
 }
 
+/// The words of each command that has none below it, with its long options.
+fn leaves(command: &clap::Command, words: &str) -> Vec<(String, Vec<String>)> {
+    let below: Vec<&clap::Command> = command.get_subcommands().collect();
+    if below.is_empty() {
+        let mut options: Vec<String> = command
+            .get_arguments()
+            .flat_map(|argument| argument.get_long_and_visible_aliases().unwrap_or_default())
+            .map(|name| format!("--{name}"))
+            .collect();
+        options.sort();
+        return vec![(words.to_owned(), options)];
+    }
+    below.into_iter().flat_map(|below| leaves(below, &format!("{words} {}", below.get_name()))).collect()
+}
+
+#[test]
+fn fish_offers_each_command_its_own_options_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    completions::write(folder.path()).unwrap();
+    let mut all = ontick::command().disable_help_subcommand(true);
+    all.build();
+    let expected = leaves(&all, "ontick");
+    assert!(expected.iter().any(|(words, _)| words == "ontick network time status"), "no command of three levels");
+    let script =
+        "source $argv[1]; for line in $argv[2..-1]; complete -C \"$line --\" | cut -f1 | sort | string join ' '; end";
+    let mut fish = Command::new("fish");
+    fish.args(["--no-config", "-c", script]).arg(folder.path().join("fish/vendor_completions.d/ontick.fish"));
+    fish.env("HOME", folder.path()).env("LC_ALL", "C").args(expected.iter().map(|(words, _)| words));
+    let Ok(output) = fish.output() else { return ontick_skip::skipped!("fish is not installed") };
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", said(&output));
+    let offered = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(offered.lines().count(), expected.len(), "{offered}");
+    for ((words, options), offered) in expected.iter().zip(offered.lines()) {
+        assert_eq!(options.join(" "), offered, "{words}");
+    }
+}
+
 #[test]
 fn lintian_finds_no_fault_in_a_package_of_this_program() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
