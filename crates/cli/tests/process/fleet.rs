@@ -6,7 +6,7 @@ use std::path::Path;
 use ontick_record::{Environment, Run, Series, store};
 use serde_json::Value;
 
-use crate::{run, stderr, stdout};
+use crate::{ontick, run, stderr, stdout};
 
 /// Sixteen machines in two weeks; half get a kernel in the second that makes them three times as late, and one is broken.
 fn lay(folder: &Path) {
@@ -78,6 +78,31 @@ fn a_fleet_is_ranked_compared_and_searched_for_machines_apart() {
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("Board &lt;1&gt;") && page.contains("Week by week") && page.contains("pi-15"), "{page}");
     assert!(fs::read(table).unwrap().starts_with(b"ARROW1"));
+}
+
+#[test]
+fn kinds_whose_kernels_differ_at_their_end_have_rows_that_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernels = ["6.12.95+deb13-cloud-amd64 (PREEMPT_DYNAMIC)", "6.12.95+deb13-cloud-amd65 (PREEMPT_DYNAMIC)"];
+    for (n, kernel) in kernels.iter().enumerate() {
+        let mut run = Run::new("ontick", "timer");
+        let machine = "Raspberry Pi 4 Model B Rev 1.4".into();
+        run.environment = Some(Environment { machine, kernel: (*kernel).into(), ..Environment::default() });
+        let mut series = Series::from("hybrid".to_owned());
+        series.latency.add(1_000, 1, 9_000);
+        run.series.push(series);
+        let file = folder.path().join(format!("pi-{n}/a.json"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, store::text(&run)).unwrap();
+    }
+    for columns in ["80", "200"] {
+        let words = ["report", "--fleet", folder.path().to_str().unwrap()];
+        let text = stdout(&ontick(&words).env("COLUMNS", columns).output().unwrap());
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(kernels.iter().all(|kernel| words.contains(kernel)), "{text}");
+        let width = columns.parse().unwrap();
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::colour::Paint;
 use crate::figures::latency;
 use crate::number::count;
 use crate::printable::printable;
-use crate::text::{hanging, shortened};
+use crate::text::hanging;
 
 /// The page has all of them.
 const MOST_GROUPS: usize = 20;
@@ -41,7 +41,7 @@ pub(super) fn all(survey: &Survey, style: &Style) -> String {
 
 const HEADS: [&str; 6] = ["p50", "p99", "p99.99", "max", "< 3us", "missed"];
 
-/// A row for each kind, worst first. Where a terminal is narrow, names have lines of their own.
+/// A row for each kind, worst first. Where a terminal is narrow, names have lines of their own, and are whole.
 fn ranking(surveyed: &Surveyed, profiles: &Profiles, style: &Style) -> String {
     let shown = &surveyed.groups[..surveyed.groups.len().min(MOST_GROUPS)];
     let names: Vec<[String; 3]> = shown
@@ -60,9 +60,8 @@ fn ranking(surveyed: &Surveyed, profiles: &Profiles, style: &Style) -> String {
     let longest = |of: usize| names.iter().map(|name| name[of].chars().count()).max().unwrap_or(0);
     let (board, kernel) = (longest(0), longest(1).max("kernel".len()));
     let room = style.width.saturating_sub(2 + numbers + 2 + 2);
-    let own_line = room < 24;
-    let kernel = if own_line { kernel } else { kernel.min(room / 2) };
-    let board = if own_line { board } else { board.min(room.saturating_sub(kernel + 2)) };
+    // A name that is cut may be that of another kind.
+    let own_line = board + 2 + kernel > room;
     let cells = |cells: &mut dyn Iterator<Item = &str>| -> String {
         cells.zip(&columns).map(|(cell, width)| format!("{cell:>width$}")).collect()
     };
@@ -74,13 +73,9 @@ fn ranking(surveyed: &Surveyed, profiles: &Profiles, style: &Style) -> String {
         let figures = cells(&mut figures.iter().map(String::as_str));
         text.push_str(&match own_line {
             true => {
-                format!("  {}\n  {figures}\n", shortened(&format!("{letter} · {name} · {release}"), style.width - 2))
+                hanging("  ", "", &format!("{letter} · {name} · {release}"), style.width) + &format!("  {figures}\n")
             }
-            false => format!(
-                "  {:board$}  {:kernel$} {letter}{figures}\n",
-                shortened(name, board),
-                shortened(release, kernel)
-            ),
+            false => format!("  {name:board$}  {release:kernel$} {letter}{figures}\n"),
         });
     }
     if surveyed.groups.len() > shown.len() {
