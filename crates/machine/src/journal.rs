@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::root::Root;
 
 pub use error::JournalError;
-use error::{failed, refused};
+use error::{failed, place, refused};
 pub use kind::{DAMAGED, JournalKind, PATH};
 pub use undo::{Content, Undo};
 
@@ -94,11 +94,11 @@ impl Journal {
 
     /// Opens the journal of one kind of change. Whichever it is, one ontick changes a machine at a time.
     pub fn open_kind(root: &Root, kind: JournalKind) -> Result<Self, JournalError> {
-        let refused = |e| refused(kind, "written", e);
+        let refused = |e| refused(root, kind, "written", e);
         // Another ontick that ends takes the folder away.
         let lock = loop {
             root.make_state_dir(FOLDER).map_err(refused)?;
-            let place = root.outside(LOCK).map_err(|e| failed(kind, "written", e))?;
+            let place = root.outside(LOCK).map_err(|e| failed(root, kind, "written", e))?;
             match StateLock::take(&place) {
                 Err(StateDirError::Io(e)) if e.kind() == io::ErrorKind::NotFound => {}
                 taken => break taken.map_err(refused)?.ok_or(JournalError::Busy)?,
@@ -114,11 +114,11 @@ impl Journal {
 
     /// Reads the journal of one kind of change only to look at it.
     pub fn read_kind(root: &Root, kind: JournalKind) -> Result<Self, JournalError> {
-        root.check_state(FOLDER, kind.path()).map_err(|e| refused(kind, "read", e))?;
+        root.check_state(FOLDER, kind.path()).map_err(|e| refused(root, kind, "read", e))?;
         let bytes = match root.bytes(kind.path()) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(e) => return Err(failed(kind, "read", e)),
+            Err(e) => return Err(failed(root, kind, "read", e)),
         };
         let boot = root.value("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let mut journal = Self {
@@ -136,7 +136,7 @@ impl Journal {
         };
         journal.load(&bytes);
         match journal.foreign.take() {
-            Some(format) => Err(JournalError::Foreign { path: kind.path(), format }),
+            Some(format) => Err(JournalError::Foreign { path: place(root, kind), format }),
             None => Ok(journal),
         }
     }
@@ -265,18 +265,20 @@ impl Journal {
         self.damage.clear();
         if self.entries.is_empty() {
             self.begun = false;
-            return self.root.remove(self.kind.path()).map_err(|e| failed(self.kind, "written", e));
+            return self.root.remove(self.kind.path()).map_err(|e| failed(&self.root, self.kind, "written", e));
         }
         let text = self.text();
-        self.root.replace(self.kind.path(), text.as_bytes()).map_err(|e| failed(self.kind, "written", e))
+        self.root.replace(self.kind.path(), text.as_bytes()).map_err(|e| failed(&self.root, self.kind, "written", e))
     }
 
     /// What cannot be read stays beside the journal, for whoever can make something of it.
     fn keep_unreadable(&mut self) -> Result<(), JournalError> {
         if self.unreadable {
-            let bytes = self.root.bytes(self.kind.path()).map_err(|e| failed(self.kind, "read", e))?;
+            let bytes = self.root.bytes(self.kind.path()).map_err(|e| failed(&self.root, self.kind, "read", e))?;
             let private = self.root.is_public(self.kind.path()) == Some(false);
-            self.root.append(self.kind.damaged(), &bytes, private).map_err(|e| failed(self.kind, "written", e))?;
+            self.root
+                .append(self.kind.damaged(), &bytes, private)
+                .map_err(|e| failed(&self.root, self.kind, "written", e))?;
             self.unreadable = false;
         }
         Ok(())
@@ -339,7 +341,7 @@ impl Journal {
         self.root.append(self.kind.path(), text.as_bytes(), private).map_err(|e| {
             // Perhaps half a line was written: the next record begins a new one.
             self.begun = false;
-            failed(self.kind, "written", e)
+            failed(&self.root, self.kind, "written", e)
         })
     }
 

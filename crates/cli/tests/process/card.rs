@@ -83,6 +83,29 @@ fn a_card_without_sys_is_checked_planned_changed_and_put_back() {
 }
 
 #[test]
+fn what_is_not_seen_on_a_card_is_not_called_as_wanted() {
+    let card = card("arm_64bit=1\n", &[("bcm2711-rpi-4-b.dtb", pi4())]);
+    let applied = on(card.path(), &["tune", "apply", "--cpu", "3"]);
+    let text = stdout(&applied);
+    assert!(text.contains("No kernel runs here") && !text.contains("as wanted"), "{text}{}", stderr(&applied));
+}
+
+#[test]
+fn a_journal_of_a_card_that_cannot_be_read_is_named_where_it_lies() {
+    let card = card("", &[]);
+    let journal = card.path().canonicalize().unwrap().join("var/lib/ontick/tune.jsonl");
+    // What is no file is read by nobody, whatever the rights.
+    fs::create_dir_all(&journal).unwrap();
+    let status = on(card.path(), &["tune", "status"]);
+    assert_eq!(status.status.code(), Some(2), "{}", stdout(&status));
+    assert!(
+        stderr(&status).contains(&format!("the journal {} cannot be read", journal.display())),
+        "{}",
+        stderr(&status)
+    );
+}
+
+#[test]
 fn the_device_tree_that_config_txt_names_counts() {
     let trees = [("bcm2708-rpi-b.dtb", pi("Model B", "model-b", "bcm2835", 1)), ("own.dtb", pi4())];
     let named = card("[all]\ndevice_tree=own.dtb\n", &trees);

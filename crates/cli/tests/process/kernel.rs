@@ -55,7 +55,10 @@ fn a_mounted_machine_without_a_configuration_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(&["kernel", "check", "--root", folder.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("name a file with --config"), "{}", stderr(&output));
+    let said = stderr(&output);
+    let places = format!("in {0}/boot or {0}/lib/modules is meant", folder.path().canonicalize().unwrap().display());
+    assert!(said.contains("no kernel runs here") && said.contains(&places), "{said}");
+    assert!(said.contains("name a file with --config") && !said.contains("modprobe"), "{said}");
 }
 
 /// A card with Raspberry Pi OS: its package lists as apt keeps them.
@@ -158,15 +161,15 @@ fn the_fragment_is_a_configuration_that_check_takes() {
         (["--board", "rpi9", "--json"], "rpi5"),
         (["--board", "rpi0", "--arch=arm64"], "does not run arm64"),
         (["--arch", "vax", "--json"], "one of arm"),
-    ] {
-        let output = run(&[["kernel", "configure"].as_slice(), &words].concat());
-        assert_eq!(output.status.code(), Some(2), "{words:?}");
         // Of a tree alone, which nobody named.
         (
             ["--base", "/nowhere/config", "--json"],
             "--base is the start of a configuration in a tree: name it with --source",
         ),
         (["--cross", "arm-linux-gnueabihf-", "--json"], "name it with --source"),
+    ] {
+        let output = run(&[["kernel", "configure"].as_slice(), &words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }
 }

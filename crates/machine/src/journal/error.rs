@@ -5,7 +5,7 @@ use std::io;
 use ontick_undo::state_dir::StateDirError;
 
 use super::{FOLDER, JournalKind};
-use crate::root::reason;
+use crate::root::{Root, reason};
 
 /// The journal could not be used. Nothing was changed that it does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum JournalError {
     )]
     Foreign {
         /// The journal.
-        path: &'static str,
+        path: String,
         /// Its format.
         format: String,
     },
@@ -31,7 +31,7 @@ pub enum JournalError {
     #[error("the journal {path} cannot be {verb}: {reason}; nothing is changed that could not be put back")]
     Io {
         /// The journal.
-        path: &'static str,
+        path: String,
         /// `read`, `written`.
         verb: &'static str,
         /// Why.
@@ -39,14 +39,19 @@ pub enum JournalError {
     },
 }
 
-pub(super) fn refused(kind: JournalKind, verb: &'static str, error: StateDirError) -> JournalError {
+pub(super) fn refused(root: &Root, kind: JournalKind, verb: &'static str, error: StateDirError) -> JournalError {
     match error {
-        StateDirError::Io(error) => failed(kind, verb, error),
+        StateDirError::Io(error) => failed(root, kind, verb, error),
         untrusted => JournalError::Untrusted(untrusted.to_string()),
     }
 }
 
-pub(super) fn failed(kind: JournalKind, verb: &'static str, error: io::Error) -> JournalError {
+pub(super) fn failed(root: &Root, kind: JournalKind, verb: &'static str, error: io::Error) -> JournalError {
     let hint = if error.kind() == io::ErrorKind::PermissionDenied { " (run it with sudo)" } else { "" };
-    JournalError::Io { path: kind.path(), verb, reason: format!("{}{hint}", reason(&error)) }
+    JournalError::Io { path: place(root, kind), verb, reason: format!("{}{hint}", reason(&error)) }
+}
+
+/// Where the journal lies, also in a folder that stands for a machine.
+pub(super) fn place(root: &Root, kind: JournalKind) -> String {
+    root.outside(kind.path()).map_or_else(|_| kind.path().into(), |place| place.display().to_string())
 }

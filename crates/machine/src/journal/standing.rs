@@ -191,7 +191,8 @@ fn what_cannot_be_read_is_kept_as_private_as_it_was() {
 
 #[test]
 fn only_a_refusal_of_rights_advises_sudo() {
-    let advises = |kind: io::ErrorKind| failed(JournalKind::Tune, "read", kind.into()).to_string().contains("sudo");
+    let said = |kind: io::ErrorKind| failed(&Root::live(), JournalKind::Tune, "read", kind.into()).to_string();
+    let advises = |kind: io::ErrorKind| said(kind).contains("sudo");
     assert!(advises(io::ErrorKind::PermissionDenied));
     assert!(!advises(io::ErrorKind::NotFound) && !advises(io::ErrorKind::StorageFull));
 }

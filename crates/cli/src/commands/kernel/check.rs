@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ontick_kernel::check::check;
-use ontick_machine::Facts;
 use ontick_machine::facts::KernelConfig;
+use ontick_machine::{Facts, Root};
 use ontick_record::findings::{Finding, any_bad};
 use ontick_report::text;
 use serde::Serialize;
@@ -74,8 +74,16 @@ impl Check {
     }
 
     fn running(&self) -> Result<(KernelConfig, Option<(u32, u32)>), Failure> {
-        let facts = Facts::gather(&self.root.open()?);
+        let root = self.root.open()?;
+        let facts = Facts::gather(&root);
         if !facts.config.known() {
+            if facts.kernel.release.is_empty() {
+                return Err(Failure::new(format!(
+                    "no kernel runs here, so which configuration in {} or {} is meant is not known: name a file with --config",
+                    here(&root, "/boot"),
+                    here(&root, "/lib/modules")
+                )));
+            }
             return Err(Failure::new(format!(
                 "no configuration of the kernel {} was found in /proc/config.gz, /boot or /lib/modules: try modprobe \
                  configs, or name a file with --config",
@@ -85,4 +93,9 @@ impl Check {
         let version = Some(facts.kernel.version).filter(|version| *version != (0, 0));
         Ok((facts.config, version))
     }
+}
+
+/// A folder of the machine, as it is reached.
+fn here(root: &Root, folder: &str) -> String {
+    root.outside(folder).map_or_else(|_| folder.into(), |place| place.display().to_string())
 }

@@ -60,7 +60,7 @@ pub(super) fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Don
     let is_absent = |item: &&Item| matches!(item.state, State::Absent(_));
     let left = plan.left().filter(|item| !(is_absent(item) && came(item)));
     let left = if target.only.is_empty() { Vec::new() } else { left.cloned().collect() };
-    let mut done = Done { applied, left, isolated: None, boot: None };
+    let mut done = Done { applied, left, unseen: render::is_unseen(&plan.items), isolated: None, boot: None };
     if done.applied.stopped.is_some() {
         return Ok(done);
     }

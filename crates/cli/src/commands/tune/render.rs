@@ -13,6 +13,13 @@ use ontick_undo::Undone;
 use super::done::{BootDone, Done};
 use crate::flags::RootFlag;
 
+const UNSEEN: &str = "No kernel runs here whose settings could be seen.\n";
+
+/// Whether none of these settings could be seen.
+pub(super) fn is_unseen(items: &[Item]) -> bool {
+    items.iter().all(|item| matches!(item.state, State::Absent(_) | State::Unreadable(_)))
+}
+
 /// The changes; `all` adds what stays as it is.
 pub fn plan(plan: &TuningPlan, all: bool, style: &Style) -> String {
     let target = &plan.target;
@@ -26,9 +33,8 @@ pub fn plan(plan: &TuningPlan, all: bool, style: &Style) -> String {
         entries.extend(grouped(&rest, |i| &i.path, planned));
     }
     text += &list(&entries, style);
-    let hidden = |item: &Item| matches!(item.state, State::Absent(_) | State::Unreadable(_));
-    if plan.items.iter().all(hidden) {
-        text += "No kernel runs here whose settings could be seen.\n";
+    if is_unseen(&plan.items) {
+        text += UNSEEN;
     } else if entries.is_empty() {
         text += "Everything is as wanted.\n";
     }
@@ -81,7 +87,7 @@ pub(super) fn done(done: &Done, root: &RootFlag, style: &Style) -> String {
     entries.extend(grouped(&left, |i| &i.path, planned));
     let mut text = list(&entries, style);
     if entries.is_empty() && done.applied.stopped.is_none() {
-        text += "Every setting is as wanted already.\n";
+        text += if done.unseen { UNSEEN } else { "Every setting is as wanted already.\n" };
     }
     if let Some(isolated) = &done.isolated {
         text += &isolation(isolated, style);
