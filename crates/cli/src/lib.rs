@@ -29,7 +29,7 @@ use failure::{Failure, Outcome};
 
 /// Makes a stock Linux machine act on time, and proves it.
 ///
-/// Exit status: 0 done and requirements met, 1 done but not met, 2 not possible.
+/// Exit status: 0 done and requirements met, 1 done but not met, 2 not possible, 3 not proven.
 #[derive(Parser)]
 #[command(
     name = "ontick",
