@@ -70,7 +70,7 @@ pub fn needs_root(root: &Root, command: &str) -> Result<(), Failure> {
 }
 
 /// A word as a shell takes it.
-fn typed(word: &str) -> String {
+pub fn typed(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./,:=+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -8,7 +8,7 @@ mod pictures;
 mod placement;
 
 pub use limits::{LimitFlags, one_cycle};
-pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, cpus_of, needs_root, target};
+pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, cpus_of, needs_root, target, typed};
 pub use measuring::MeasuringFlags;
 pub use output::OutputFlags;
 pub use pictures::PictureFlags;

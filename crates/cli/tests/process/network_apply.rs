@@ -275,7 +275,10 @@ fn unconfirmed_all_go_by_themselves_and_confirmed_all_stay() {
     let Some(cell) = cell() else { return };
     let before = cell.settings();
     let applied = cell.apply(&["--confirm", "500ms"]);
-    assert!(stdout(&applied).contains("sudo ontick network confirm"), "{}{}", stdout(&applied), stderr(&applied));
+    let hints =
+        ["status network.toml plan.json", "confirm network.toml"].map(|of| format!("sudo ontick network {of}\n"));
+    let said = stdout(&applied);
+    assert!(hints.iter().all(|hint| said.contains(hint)), "{said}{}", stderr(&applied));
     wait_until("them to go", || !cell.is_applied("s1") && !cell.is_applied("s2"));
     wait_until("the settings to be as before", || cell.settings() == before);
     let late = cell.run("confirm", &["network.toml"], &[]);

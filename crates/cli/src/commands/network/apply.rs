@@ -85,8 +85,25 @@ impl Apply {
             return Ok(Outcome::Met);
         }
         let applied = together.apply(switches)?;
-        terminal::print(&text(&applied, base_ns, self.confirm))?;
+        terminal::print(&self.text(&applied, base_ns))?;
         Ok(Outcome::Met)
+    }
+
+    fn text(&self, applied: &Applied, base_ns: u64) -> String {
+        let mut text = String::new();
+        if !applied.kernel.is_empty() {
+            text += &format!("{} set up in the kernel.\n", these(&applied.kernel, "is", "are"));
+        }
+        if let Some(report) = &applied.report {
+            text += &format!("{} {}.\n", these(&applied.user, "works", "work by turns"), background::place(report));
+        }
+        let status = self.planned.command("sudo ontick network status");
+        text += &format!("Cycles begin at {base_ns} ns of TAI. Look at them: {status}\n");
+        if let Some(after_ns) = self.confirm {
+            let confirm = self.planned.network_command("sudo ontick network confirm");
+            text += &format!("All is removed in {} unless confirmed: {confirm}\n", exact(after_ns));
+        }
+        text
     }
 }
 
@@ -121,26 +138,6 @@ fn script(decided: &[Decided]) -> String {
     let user: Vec<&str> = user.map(|one| one.switch.name.as_str()).collect();
     if !user.is_empty() {
         text += &format!("# the data plane of {}: a dedicated core, until it is reverted\n", user.join(", "));
-    }
-    text
-}
-
-fn text(applied: &Applied, base_ns: u64, confirm_ns: Option<u64>) -> String {
-    let mut text = String::new();
-    if !applied.kernel.is_empty() {
-        text += &format!("{} set up in the kernel.\n", these(&applied.kernel, "is", "are"));
-    }
-    if let Some(report) = &applied.report {
-        text += &format!("{} {}.\n", these(&applied.user, "works", "work by turns"), background::place(report));
-    }
-    text += &format!(
-        "Cycles begin at {base_ns} ns of TAI. Look at them, with the same files: sudo ontick network status\n"
-    );
-    if let Some(after_ns) = confirm_ns {
-        text += &format!(
-            "All is removed in {} unless confirmed, with the same file: sudo ontick network confirm\n",
-            exact(after_ns)
-        );
     }
     text
 }

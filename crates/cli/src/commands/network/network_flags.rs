@@ -32,6 +32,19 @@ enum RateUnit {
 }
 
 impl NetworkFlags {
+    /// The words that name it, for a command that is to be typed.
+    pub fn words(&self, file: Option<&PathBuf>) -> Vec<String> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let option = |name: &str, value: String| [name.to_owned(), value];
+        let mut words: Vec<String> = file.map(path).into_iter().collect();
+        words.extend(self.task.iter().flat_map(|task| option("--task", path(task))));
+        words.extend(self.topo.iter().flat_map(|topo| option("--topo", path(topo))));
+        let unit = self.rate_unit.and_then(|unit| unit.to_possible_value());
+        words.extend(unit.iter().flat_map(|unit| option("--rate-unit", unit.get_name().into())));
+        words.extend(self.payload_only.then(|| "--payload-only".into()));
+        words
+    }
+
     /// Reads it.
     pub fn read(&self, file: Option<&PathBuf>) -> Result<Network, Failure> {
         match (file, &self.task, &self.topo) {

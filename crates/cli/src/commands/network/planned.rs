@@ -56,6 +56,21 @@ impl PlannedFlags {
         if self.network.task.is_some() { self.first.as_ref() } else { self.second.as_ref() }
     }
 
+    /// A command about the network alone, as it is to be typed.
+    pub fn network_command(&self, command: &str) -> String {
+        in_words(command, self.network.words(self.network_file()))
+    }
+
+    /// A command about the network and its plan, as it is to be typed.
+    pub fn command(&self, command: &str) -> String {
+        let plan = self.plan_file().map(|plan| plan.display().to_string());
+        in_words(command, self.network.words(self.network_file()).into_iter().chain(plan).chain(self.timing.words()))
+    }
+
+    fn network_file(&self) -> Option<&PathBuf> {
+        self.first.as_ref().filter(|_| self.network.task.is_none())
+    }
+
     /// A plan of the same network for nodes of another timing, if one is found within a part of `--time`.
     pub fn again(&self, network: &Network, timing: EgressTiming, go_on: &dyn Fn() -> bool) -> Option<Planned> {
         let network = network.clone().timed(timing);
@@ -76,8 +91,7 @@ impl PlannedFlags {
 
     /// Reads both, or plans.
     pub fn read(&self, timing: &Timing, go_on: &dyn Fn() -> bool) -> Result<Planned, Failure> {
-        let file = self.first.as_ref().filter(|_| self.network.task.is_none());
-        let network = timing.apply(self.network.read(file)?);
+        let network = timing.apply(self.network.read(self.network_file())?);
         match self.plan_file() {
             Some(file) => Planned::read(network, file).map_err(Failure::new),
             None => {
@@ -124,6 +138,10 @@ impl PlannedFlags {
             None => Ok((table, schedule)),
         }
     }
+}
+
+fn in_words(command: &str, words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().fold(command.to_owned(), |text, word| format!("{text} {}", flags::typed(&word)))
 }
 
 /// What a reader of the result must know of a plan that is for something else.

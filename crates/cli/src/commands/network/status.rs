@@ -106,7 +106,10 @@ impl Status {
         all.sort_by_key(|one| place(&network, &one.node));
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&all)? + "\n"))?,
-            false => terminal::print(&all.iter().map(NodeStatus::text).collect::<String>())?,
+            false => {
+                let confirm = self.planned.network_command("sudo ontick network confirm");
+                terminal::print(&all.iter().map(|one| one.text(&confirm)).collect::<String>())?;
+            }
         }
         let fine = all.iter().all(|one| one.state == State::AsPlanned);
         Ok(if fine { Outcome::Met } else { Outcome::NotMet })
@@ -208,7 +211,8 @@ impl NodeStatus {
         }
     }
 
-    fn text(&self) -> String {
+    /// `confirm` is the command that keeps it.
+    fn text(&self, confirm: &str) -> String {
         let state = match self.state {
             State::AsPlanned => "as planned",
             State::Drifted => "drifted",
@@ -224,9 +228,7 @@ impl NodeStatus {
         text += "\n";
         if let Some(ns) = self.goes_in_ns {
             let seconds = ns.div_ceil(1_000_000_000);
-            text += &format!(
-                "  is removed in {seconds} s unless confirmed, with the same file: sudo ontick network confirm\n"
-            );
+            text += &format!("  is removed in {seconds} s unless confirmed: {confirm}\n");
         }
         self.differences.iter().for_each(|difference| text += &format!("  differs   {difference}\n"));
         text

@@ -64,6 +64,12 @@ impl TimingFlags {
         calibration.is_given() || times.into_iter().any(Option::is_some)
     }
 
+    /// What a plan is for, as it is to be typed again.
+    pub fn words(&self) -> Vec<String> {
+        let target = self.target.iter().flat_map(|target| ["--target".into(), target.name.into()]);
+        target.chain(self.calibration.words()).collect()
+    }
+
     /// What was measured of the target.
     pub fn calibration(&self) -> &CalibrationFlag {
         &self.calibration
