@@ -248,6 +248,129 @@ fn a_goal_that_is_not_spoken_of_is_found() {
     assert!(unsaid("| a | ≤ 1 | 2 | reached |", "").is_empty());
 }
 
+fn all_commands() -> clap::Command {
+    let mut all = ontick::command().disable_help_subcommand(true);
+    all.build();
+    all
+}
+
+fn has_long(command: &clap::Command, name: &str) -> bool {
+    let longs = |argument: &clap::Arg| {
+        let aliases = argument.get_all_aliases().unwrap_or_default();
+        argument.get_long() == Some(name) || aliases.contains(&name)
+    };
+    command.get_arguments().any(longs)
+}
+
+/// Commands in the code spans of a page, and what is typed in its blocks (`$ ontick …`).
+fn named_commands(page: &str) -> Vec<String> {
+    let (mut outside, mut inside) = (Vec::new(), Vec::new());
+    page.split("```").enumerate().for_each(|(n, text)| if n % 2 == 0 { outside.push(text) } else { inside.push(text) });
+    let spans = outside.into_iter().flat_map(|text| text.split('`').skip(1).step_by(2));
+    let typed = inside.into_iter().flat_map(str::lines).filter_map(|line| line.trim_start().strip_prefix("$ "));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let commands = spans.chain(typed).map(|text| words(text.trim_start_matches("sudo ")));
+    commands.filter(|text| text.starts_with("ontick ")).collect()
+}
+
+/// The first word of a command's line that the program does not know.
+fn unknown_word(line: &str, all: &clap::Command) -> Option<String> {
+    let mut command = all;
+    for word in line.split(' ').skip(1) {
+        // The words of another program, or no more of this one's.
+        if ["--", "|", ">", "&&", "…", "#", "\\"].contains(&word) {
+            break;
+        }
+        let option = word.trim_start_matches('[').strip_prefix("--");
+        let name = option.map(|name| name.split(['=', '[', ']', ',', '\'', '"']).next().unwrap_or_default());
+        match name {
+            Some(name) if !has_long(command, name) => return Some(word.to_owned()),
+            Some(_) => {}
+            None if !command.has_subcommands() => {}
+            // Several at once: `timer|noise`.
+            None => match command.find_subcommand(word.split('|').next().unwrap_or_default()) {
+                Some(below) => command = below,
+                None if word.starts_with(|c: char| c.is_ascii_lowercase()) => return Some(word.to_owned()),
+                None => break,
+            },
+        }
+    }
+    None
+}
+
+#[test]
+fn every_command_that_is_named_is_one() {
+    let all = all_commands();
+    let mut named = 0;
+    for path in pages() {
+        for line in named_commands(&fs::read_to_string(&path).unwrap()) {
+            let unknown = unknown_word(&line, &all);
+            assert_eq!(unknown, None, "{}: {line}", path.display());
+            named += 1;
+        }
+    }
+    assert!(named > 200, "the pages name commands, and they were found: {named}");
+    let unknown = |line: &str| unknown_word(line, &all);
+    assert_eq!(unknown("ontick tune --boot"), Some("--boot".into()));
+    assert_eq!(unknown("ontick network times"), Some("times".into()));
+    assert_eq!([unknown("ontick tune apply --boot"), unknown("ontick run -- ls --boot")], [None, None]);
+    assert_eq!(named_commands("`sudo ontick run`\n```\n$ ontick check\nontick\n```\n"), ["ontick run", "ontick check"]);
+}
+
+/// The part of a page from these words to the end of the sentence.
+fn sentence<'p>(page: &'p str, begins: &str) -> &'p str {
+    let rest = &page[page.find(begins).unwrap_or_else(|| panic!("no sentence begins with {begins}"))..];
+    rest.split(".\n").next().unwrap_or(rest).split(". ").next().unwrap_or(rest)
+}
+
+fn code_spans(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_options_that_all_measurements_take_are_those_of_each() {
+    let all = all_commands();
+    let readme = fs::read_to_string(top().join("README.md")).unwrap();
+    let latency = all.find_subcommand("latency").unwrap();
+    let mut compared = 0;
+    for part in sentence(&readme, "All measurements of `latency`").split(';') {
+        let (options, others): (Vec<&str>, Vec<&str>) =
+            code_spans(part).into_iter().partition(|span| span.starts_with("--"));
+        for measurement in latency.get_subcommands() {
+            for option in &options {
+                let excepted = others.contains(&measurement.get_name());
+                let has = has_long(measurement, option.trim_start_matches("--"));
+                assert_eq!(has, !excepted, "{} {option}", measurement.get_name());
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
+    let explain = fs::read_to_string(top().join("docs/explain.md")).unwrap();
+    let without: Vec<&str> =
+        latency.get_subcommands().filter(|of| !has_long(of, "explain")).map(clap::Command::get_name).collect();
+    assert_eq!(without, ["dip"]);
+    assert!(explain.contains("on any `latency` command but `dip`"));
+}
+
+/// Commands that have this option, each as it is typed.
+fn with_option(command: &clap::Command, name: &str, words: &str) -> Vec<String> {
+    let below = command.get_subcommands();
+    let below = below.flat_map(|below| with_option(below, name, format!("{words} {}", below.get_name()).trim_start()));
+    has_long(command, name).then(|| words.to_owned()).into_iter().chain(below).collect()
+}
+
+#[test]
+fn the_page_on_continuous_integration_names_every_command_with_junit() {
+    let page = fs::read_to_string(top().join("docs/ci.md")).unwrap();
+    let said = code_spans(sentence(&page, "`--junit` is an option of"));
+    let have = with_option(&all_commands(), "junit", "");
+    let of = |named: &str, command: &str| command == named || command.starts_with(&format!("{named} "));
+    let missing: Vec<_> = have.iter().filter(|command| !said.iter().any(|named| of(named, command))).collect();
+    let wrong: Vec<_> = said[1..].iter().filter(|named| !have.iter().any(|command| of(named, command))).collect();
+    assert!(missing.is_empty() && wrong.is_empty(), "not named: {missing:?}; without it: {wrong:?}");
+}
+
 #[test]
 fn what_is_unfinished_is_found() {
     assert_eq!(placeholders("fine\nTODO: words\n| p99 | TBD |"), ["line 2: todo", "line 3: tbd"]);
