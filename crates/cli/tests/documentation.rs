@@ -372,6 +372,24 @@ fn the_page_on_continuous_integration_names_every_command_with_junit() {
 }
 
 #[test]
+fn a_shown_verdict_has_its_uncertainty_below() {
+    let begins = ["This machine acts", "The simulated machine", "The machine measured"];
+    let mut shown = 0;
+    for path in pages() {
+        let page = fs::read_to_string(&path).unwrap();
+        for block in page.split("```").skip(1).step_by(2) {
+            let lines: Vec<&str> = block.lines().collect();
+            for (n, line) in lines.iter().enumerate().filter(|(_, line)| begins.iter().any(|of| line.starts_with(of))) {
+                let below = lines.iter().skip(n).take(4);
+                assert!(below.into_iter().any(|line| line.contains("(instrument)")), "{}: {line}", path.display());
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 5, "the pages show verdicts, and they were found");
+}
+
+#[test]
 fn what_is_unfinished_is_found() {
     assert_eq!(placeholders("fine\nTODO: words\n| p99 | TBD |"), ["line 2: todo", "line 3: tbd"]);
     assert_eq!(placeholders("`ontick`, outbdoors, XXXL"), [""; 0]);
