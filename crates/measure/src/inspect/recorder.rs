@@ -204,6 +204,8 @@ mod tests {
         recorder.see_wakers_in_full();
         assert_eq!(follow(&mut recorder).unwrap(), Some(0), "they are opened anew");
         assert_eq!(follow(&mut recorder).unwrap(), None, "but once");
+        // Whoever waited while they were opened was woken before, and that is told by a program.
+        recorder.take(&mut Vec::new(), |_| {});
         assert_eq!(told(&mut recorder), (false, true));
     }
 
