@@ -314,7 +314,8 @@ fn a_full_disk_ends_nothing_and_is_reported_where_there_is_room_again() {
     let script = format!(
         "cd {}; mkdir small; mount -t tmpfs -o size=64k,mode=755 none small; \
          ontick watch --state small --cycles 10 --every 10ms --interval 200us --duty 100% --policy other --quiet --duration 5s & \
-         sleep 1; head -c 1000000 /dev/zero > small/all 2>/dev/null || true; sleep 2; rm small/all; \
+         for n in $(seq 100); do [ -s small/totals.json.journal ] && break; sleep 0.1; done; \
+         sleep 0.5; head -c 1000000 /dev/zero > small/all 2>/dev/null || true; sleep 2; rm small/all; \
          wait $! && echo status 0; cat small/events.jsonl; ontick report small/totals.json.journal",
         folder.path().display()
     );
