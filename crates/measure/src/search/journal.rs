@@ -117,6 +117,8 @@ impl SearchJournal {
             _ => SearchJournalError::Io { path: path.into(), error },
         };
         let file = output_file::create_new(path).map_err(failed)?;
+        // The guardian writes into it, too: what hangs.
+        rustix::fs::fcntl_setfl(&file, OFlags::APPEND).map_err(|error| failed(error.into()))?;
         let mut journal = Self { file, path: path.into() };
         journal.append(&Record::Begin { journal: FORMAT.into(), search })?;
         Ok(journal)
@@ -316,6 +318,17 @@ mod tests {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
         let [read, resumed] = refused(Some(65_534));
         assert!(read.unwrap().contains("written by others") && resumed.is_some());
+    }
+
+    #[test]
+    fn what_two_write_is_all_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let mut journal = SearchJournal::create(&path, "asked").unwrap();
+        let unusable = Unusable { on: vec![1], undone_after_ns: 5 };
+        SearchJournal::resume::<String>(&path, None).unwrap().add_unusable(&unusable).unwrap();
+        journal.add(&done(0)).unwrap();
+        assert_eq!((read(&path).unusable, read(&path).done), (vec![unusable], vec![done(0)]));
     }
 
     #[test]
