@@ -9,7 +9,7 @@ use ontick_record::run::Settings;
 use ontick_switch::user::port::Sent;
 use ontick_units::{count, show};
 
-const WHY_REFUSED: &str = "(no link, no room, or too long)";
+const WHY_REFUSED: &str = "(no link, no room, too long, or too late for its launch time)";
 
 /// What is known at the end.
 pub struct Ended {
@@ -151,7 +151,10 @@ mod tests {
     fn where_not_one_message_left_there_is_nothing_to_show() {
         let nothing_left = |counts| Ended { counts, missed: 0, steps: (0, 0) }.nothing_left();
         let said = nothing_left(vec![(0, 3, 2), (0, 7, 0)]).unwrap();
-        assert_eq!(said, "the kernel took none of 10 messages (no link, no room, or too long)");
+        assert_eq!(
+            said,
+            "the kernel took none of 10 messages (no link, no room, too long, or too late for its launch time)"
+        );
         assert_eq!((nothing_left(vec![(1, 9, 0)]), nothing_left(vec![(0, 0, 2)])), (None, None));
     }
 }
