@@ -125,7 +125,7 @@ fn listen(reader: &mut Reader, listener: &mut Listener, ended: &AtomicBool) -> s
             if over {
                 break;
             }
-            reader.wait(listener, Duration::from_millis(20))?;
+            reader.wait_for_many(listener, Duration::from_millis(20))?;
         }
     }
     reader.count_overflowed(listener);

@@ -2,7 +2,7 @@
 //! how late anything is.
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ontick_network::endpoint::{
     Job, Listener, Outlet, Reader, StationTime, Talker, TalkerThread, UdpReader, fingerprint, incoming, outgoing,
@@ -11,7 +11,8 @@ use ontick_network::namespaces::{self, Carrier, Options, Planned};
 use ontick_rt::clock::ClockId;
 use ontick_rt::thread::Policy;
 use ontick_switch::user::CorePlacement;
-use ontick_switch::user::packet::{PacketReader, PacketSender, Stamps};
+use ontick_switch::user::packet::{PacketPort, PacketReader, PacketSender, Stamps};
+use ontick_switch::user::port::{Port, Sent};
 use ontick_switch::user::udp::{UdpReceiver, UdpSender};
 use ontick_switch::verify::namespace::{Namespace, NamespaceError};
 use ontick_tsn::egress::DataPlane;
@@ -86,6 +87,32 @@ fn what_a_talker_sends_a_listener_holds_against_the_plan() {
     // By the kernel's stamps, which cannot be before the talker's.
     let least_ns = came.latency.min_ns.unwrap();
     assert!(least_ns >= schedule.sends.iter().find(|send| send.stream == 0).unwrap().offset_ns, "{least_ns}");
+}
+
+/// To be woken for each would cost whoever sends them.
+#[test]
+fn a_listener_that_has_many_frames_does_not_wait_for_the_next() {
+    let (Some(here), Some(there)) = (namespace(), namespace()) else { return };
+    here.join("talker", &there, "listener").unwrap();
+    let reader = there.within(|| PacketReader::open("listener", 1_024, Stamps::Software)).unwrap().unwrap();
+    let (mut reader, mut listener) = (Reader::new(reader), Listener::new(Vec::new(), 0));
+    let mut port = here.within(|| PacketPort::open("talker", 64)).unwrap().unwrap();
+    let mut send = |frames: u32| (0..frames).for_each(|_| assert_eq!(port.send(&[0xff; 60]), Sent::Done));
+    send(40);
+    let mut take = |reader: &mut Reader, frames: u32| {
+        let mut taken = 0;
+        while taken < frames {
+            taken += reader.take(&mut listener, |_| {});
+        }
+        let began = Instant::now();
+        send(1);
+        // It is there when the call is done, and there is nothing to wait for.
+        reader.wait_for_many(&mut listener, Duration::from_secs(3_600)).unwrap();
+        began.elapsed()
+    };
+    assert!(take(&mut reader, 40) >= Duration::from_millis(1), "it looks again by the clock");
+    // One is too few: it waits for the next, and not for an hour.
+    take(&mut reader, 1);
 }
 
 /// A program's own data, by datagrams.

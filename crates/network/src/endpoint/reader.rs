@@ -14,6 +14,10 @@ use crate::frame::ETHER_TYPE;
 
 /// Frames that are taken before the caller has its turn.
 const AT_ONCE: u32 = 10_000;
+/// So many frames between two looks are too many to be woken for each,
+const MANY: u32 = 32;
+/// and the next look is so much later: 1 000 frames at a million a second, of a ring of thousands.
+const BETWEEN: Duration = Duration::from_millis(1);
 /// Octets of the largest datagram.
 const LARGEST: usize = 65_536;
 
@@ -23,12 +27,14 @@ pub struct Reader {
     reader: PacketReader,
     /// How much TAI is ahead of the kernel's stamps, in ns. Also where the interface stamps, single frames may have none of its.
     software_ahead_ns: i64,
+    /// Frames since the last wait.
+    taken: u32,
 }
 
 impl Reader {
     /// Of an open interface.
     pub fn new(reader: PacketReader) -> Self {
-        Self { reader, software_ahead_ns: tai_ahead_of_stamps_ns(Stamps::Software) }
+        Self { reader, software_ahead_ns: tai_ahead_of_stamps_ns(Stamps::Software), taken: 0 }
     }
 
     /// Who stamps frames.
@@ -44,6 +50,7 @@ impl Reader {
         {
             taken += 1;
         }
+        self.taken = self.taken.saturating_add(taken);
         taken
     }
 
@@ -53,7 +60,24 @@ impl Reader {
         listener.overflowed(self.reader.overflowed());
         let there = self.reader.wait(at_most);
         self.software_ahead_ns = tai_ahead_of_stamps_ns(Stamps::Software);
+        self.taken = 0;
         there
+    }
+
+    /// As [`Self::wait`], for whoever only counts what comes: while there are many frames, it sleeps by the clock. To wake a
+    /// thread that waits for a frame costs whoever brings it: the interrupt's CPU, or over virtual Ethernet the sender.
+    pub fn wait_for_many(&mut self, listener: &mut Listener, at_most: Duration) -> io::Result<()> {
+        if self.is_flooded() {
+            std::thread::sleep(at_most.min(BETWEEN));
+            self.wait(listener, Duration::ZERO)?;
+        } else {
+            self.wait(listener, at_most)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_flooded(&self) -> bool {
+        self.taken >= MANY
     }
 
     /// Counts what found no room; to be called once more at the end.

@@ -95,6 +95,14 @@ impl WaysIn {
         Ok(())
     }
 
+    /// As [`Self::wait`], for whoever only counts what comes: [`Reader::wait_for_many`].
+    pub fn wait_for_many(&mut self, listener: &mut Listener, at_most: Duration) -> io::Result<()> {
+        match self.readers.iter_mut().find(|reader| reader.is_flooded()) {
+            Some(reader) => reader.wait_for_many(listener, at_most),
+            None => self.wait(listener, at_most),
+        }
+    }
+
     /// Counts what found no room; to be called once more at the end.
     pub fn count_overflowed(&mut self, listener: &mut Listener) {
         self.readers.iter_mut().for_each(|reader| reader.count_overflowed(listener));

@@ -274,7 +274,7 @@ fn listen(reader: &mut Reader, listener: &mut Listener, came: &AtomicBool, ended
         } else if over {
             break;
         }
-        reader.wait(listener, Duration::from_millis(20))?;
+        reader.wait_for_many(listener, Duration::from_millis(20))?;
     }
     reader.count_overflowed(listener);
     Ok(())

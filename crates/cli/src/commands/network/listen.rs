@@ -115,7 +115,7 @@ impl Listen {
             }
             if taken == 0 {
                 let left = until.map_or(WAIT, |until| until.saturating_duration_since(Instant::now()).min(WAIT));
-                ways.wait(listener, left)?;
+                ways.wait_for_many(listener, left)?;
             }
         }
         ways.count_overflowed(listener);
