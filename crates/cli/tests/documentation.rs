@@ -199,8 +199,9 @@ fn unsaid<'a>(page: &'a str, limits: &str) -> Vec<Goal<'a>> {
     let printed = numbers(&limits);
     let is_said = |goal: &Goal| {
         let wanted: Vec<f64> = numbers(goal.wanted).into_iter().map(|number| number.parse().unwrap()).collect();
-        // Rounded to the goal, it would look reached.
-        let mut other = printed.iter().filter(|number| !wanted.contains(&number.parse().unwrap()));
+        // Rounded to the goal, it would look reached; "below 1" is missed by 1.
+        let is_goal = |number: &f64| wanted.contains(number) && !seen(goal).contains(number);
+        let mut other = printed.iter().filter(|number| !is_goal(&number.parse().unwrap()));
         other.any(|number| seen(goal).into_iter().any(|seen| is(number, seen) || is(number, seen / 1_000.0)))
     };
     goals(page).into_iter().filter(|goal| goal.missed && !is_said(goal)).collect()
