@@ -162,6 +162,10 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             let names = all[first..first + threads].iter().map(|series| series.name.clone()).collect::<Vec<_>>();
             let came = sides[side].measure(&names, limits, observer);
             let Some(blocks) = observer.or_end(came, order > 0)? else { break };
+            if observer.stopped() && blocks.iter().all(|block| block.cycles() == 0) {
+                // Ended before its first sample: it was not measured.
+                break;
+            }
             for (series, mut block) in all[first..].iter_mut().zip(blocks) {
                 load.describe_beside(&beside, &mut block.settings);
                 if side == 1 && plan.has_quietest_phase() {
@@ -255,9 +259,9 @@ mod tests {
         let plan = Plan { interval_ns: 110_000_000, duration_ns: 13_200_000_000, ..plan() };
         assert_eq!(plan.timetable().once_ns, 0);
         let stop = AtomicBool::new(false);
-        // The first block of ontick's side is enough.
+        // The first cycle of ontick's side is enough.
         let mut look = |live: &crate::Live| {
-            if live.name.starts_with("ontick") {
+            if live.name.starts_with("ontick") && live.latency.count() > 0 {
                 stop.store(true, std::sync::atomic::Ordering::Relaxed);
             }
         };
@@ -309,6 +313,19 @@ mod tests {
         let series = prove(&plan, &mut observer).unwrap();
         assert_eq!(series.iter().map(|s| s.name.as_str()).collect::<Vec<_>>(), ["stock, idle"]);
         assert!(observer.take_unproven().unwrap().contains("under load"));
+    }
+
+    /// The end comes while the thread of the block makes itself ready.
+    #[test]
+    fn a_block_that_is_ended_before_its_first_sample_is_none() {
+        let stop = AtomicBool::new(false);
+        let mut turn = || stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let mut look = |_: &crate::Live| {};
+        let mut observer = Observer::new(&stop, &mut look);
+        observer.each_turn(&mut turn);
+        // Nothing is due for seconds, and the run is asked to end long before.
+        let plan = Plan { interval_ns: 30_000_000_000, duration_ns: 3_600_000_000_000, ..plan() };
+        assert_eq!(prove(&plan, &mut observer).unwrap(), []);
     }
 
     #[test]

@@ -177,7 +177,7 @@ impl Requirement {
     }
 
     /// Judges these series of a run; the worst decides. Without samples nothing is met, of frames nothing is known, and where
-    /// the load ended too soon nothing is proven.
+    /// the load ended too soon, or the run before it had any, nothing is proven.
     pub fn judge<'a>(&self, run: &Run, series: impl IntoIterator<Item = &'a Series>) -> Judged {
         match &self.0 {
             Kind::Samples(requirement) => requirement.judge(run, series),
@@ -195,19 +195,31 @@ impl SampleRequirement {
         let mut worst: Option<((bool, bool, f64), Judged)> = None;
         for s in series {
             let (met, badness, seen) = self.look(run, s);
-            // What was in time without a load may not be beside it.
-            let unproven = met && s.settings.load_ended;
-            let observed = if unproven { format!("{seen}, but the load was not there to the end") } else { seen };
-            let (requirement, series, rank) = (self.to_string(), s.name.clone(), (!met, unproven, badness));
+            // What was in time without a load may not be beside it; what did not begin may be anything.
+            let (unloaded, not_begun) = (met && s.settings.load_ended, !met && run.interrupted && s.cycles() == 0);
+            let unproven = unloaded || not_begun;
+            let observed = match (unloaded, not_begun) {
+                (true, _) => format!("{seen}, but the load was not there to the end"),
+                (_, true) => format!("{seen}, as the run was cut short"),
+                _ => seen,
+            };
+            let (requirement, series) = (self.to_string(), s.name.clone());
+            let rank = (!met && !unproven, unproven, badness);
             if worst.as_ref().is_none_or(|(worst, _)| rank > *worst) {
                 worst = Some((rank, Judged { requirement, series, observed, met: met && !unproven, unproven }));
             }
         }
-        worst.map(|(_, judged)| judged).unwrap_or_else(|| Judged {
-            requirement: self.to_string(),
-            observed: "nothing was measured".into(),
-            ..Judged::default()
-        })
+        worst.map(|(_, judged)| judged).unwrap_or_else(|| self.of_none(run))
+    }
+
+    /// Nothing was measured that it asks about.
+    fn of_none(&self, run: &Run) -> Judged {
+        let observed = match run.interrupted {
+            true => "what it is about was not measured, as the run was cut short",
+            false => "nothing was measured",
+        };
+        let (requirement, observed) = (self.to_string(), observed.into());
+        Judged { requirement, observed, unproven: run.interrupted, ..Judged::default() }
     }
 
     /// Whether it is met, how bad it is (larger is worse), and what was seen in words.

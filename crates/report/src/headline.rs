@@ -202,7 +202,9 @@ fn blocks(run: &Run) -> Option<String> {
         Measurement::Prove => "stock and ontick",
         _ => "every case",
     };
-    Some(format!("{blocks} blocks{length}, {sides} in turn"))
+    // A run that was cut short may have one alone.
+    let in_turn = if blocks > 1 { format!(", {sides} in turn") } else { String::new() };
+    Some(format!("{}{length}{in_turn}", counted(blocks as u64, "block")))
 }
 
 /// How a thread ran: `CPU 3 · FIFO 99 · memory locked · hybrid wait (margin 61us) · phase 480us`.
@@ -367,6 +369,21 @@ mod tests {
         );
     }
 
+    /// There is no core that the verdict is about, and nothing was in turn.
+    #[test]
+    fn a_proof_that_was_ended_within_its_first_block_shows_the_stock_side_alone() {
+        let mut prove = run("prove", &[("stock, idle", "none", "sleep")]);
+        prove.series[0].blocks = vec![Block { samples: 5_000, ..Default::default() }];
+        (prove.interrupted, prove.duration_ns) = (true, 6_000_000_000);
+        assert_eq!(
+            shown(&prove),
+            [
+                ("job", "act every 1ms · 1 block of 5s · interrupted after 6s · load: none".into()),
+                ("stock", "CPU 3 · sleep wait".into()),
+            ]
+        );
+    }
+
     #[test]
     fn a_comparison_on_several_cpus_shows_them_and_counts_blocks_once() {
         let mut prove =
@@ -392,10 +409,10 @@ mod tests {
         timer.series.truncate(1);
         assert_eq!(shown(&timer)[0].1, "act every 1ms · 20s");
         timer.series[0].blocks = vec![Block { samples: 5_000, ..Default::default() }];
-        assert_eq!(shown(&timer)[0].1, "act every 1ms · 1 blocks of 5s, every case in turn");
+        assert_eq!(shown(&timer)[0].1, "act every 1ms · 1 block of 5s");
         timer.interrupted = true;
         timer.series[0].blocks = vec![Block::default()];
-        assert_eq!(shown(&timer)[0].1, "act every 1ms · 1 blocks, every case in turn · interrupted after 20s");
+        assert_eq!(shown(&timer)[0].1, "act every 1ms · 1 block · interrupted after 20s");
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub fn verdict(run: &Run) -> String {
     let run = &*with_all_cpus(run);
     match decisive(run) {
         Some(series) => sentence(run, series) + &each_cpu(run, series),
+        None if run.series.iter().any(|series| series.latency.count() > 0) => {
+            "Only the stock side was measured, so there is no verdict.".into()
+        }
         None => "Nothing was measured, so there is no verdict.".into(),
     }
 }
@@ -52,8 +55,9 @@ pub(crate) fn decisive(run: &Run) -> Option<&Series> {
     let counts = |s: &Series| s.latency.count() > 0 || looked_for_gaps || has_no_interrupts(s);
     let measured = || run.series.iter().filter(move |s| counts(s) && (!together || is_together(s)));
     if run.measurement == Measurement::Prove {
-        let ours = || measured().filter(|s| s.case.side == Some(Side::Ontick));
-        return ours().find(|s| is_loaded(s)).or_else(|| ours().next()).or_else(|| measured().next());
+        // A proof that was cut short may have the stock side alone, which proves nothing.
+        let ours = || measured().filter(|s| s.case.side != Some(Side::Stock));
+        return ours().find(|s| is_loaded(s)).or_else(|| ours().next());
     }
     if run.measurement == Measurement::PulseTable {
         return of_table(run);
@@ -456,6 +460,18 @@ mod tests {
             "{}",
             verdict(&imported)
         );
+    }
+
+    /// As one is that was ended within its first block.
+    #[test]
+    fn a_proof_without_ontick_s_side_has_no_verdict() {
+        let mut proof = Run { measurement: Measurement::Prove, ..run(90, 10) };
+        proof.series[0].case = Case { side: Some(Side::Stock), loaded: Some(false), ..Case::default() };
+        assert_eq!(verdict(&proof), "Only the stock side was measured, so there is no verdict.");
+        assert!(decisive(&proof).is_none());
+        proof.series.push(run(0, 100).series.remove(0));
+        proof.series[1].case = Case { side: Some(Side::Ontick), loaded: Some(false), ..Case::default() };
+        assert!(std::ptr::eq(decisive(&proof).unwrap(), &proof.series[1]));
     }
 
     #[test]

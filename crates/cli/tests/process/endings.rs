@@ -189,6 +189,32 @@ fn a_proof_that_is_interrupted_before_its_load_proves_nothing() {
     assert!(text.contains(r#"failures="0" errors="2""#) && text.contains("under load"), "{text}");
 }
 
+/// What was measured is kept, and is no comparison.
+#[test]
+fn a_proof_that_is_interrupted_within_its_first_block_keeps_the_stock_side() {
+    for (asked, status) in [(&[][..], 0), (&["--require", "99% < 3us"], 3)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut prove = ontick(&["prove", "--duration", "1h", "--load", "none", "--record", "proof.json"]);
+        prove.args(asked).current_dir(folder.path());
+        let child = prove.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let journal = folder.path().join("proof.json.journal");
+        let has_stock = || std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("{\"series\":0"));
+        crate::wait_until("samples of the stock side", has_stock);
+        crate::send(child.id(), Signal::INT);
+        let output = child.wait_with_output().unwrap();
+        let said = crate::stdout(&output);
+        assert_eq!(output.status.code(), Some(status), "{said}{}", stderr(&output));
+        let wrapped = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(wrapped.contains("Only the stock side was measured, so there is no verdict."), "{said}");
+        assert!(!said.contains("Not met") && !wrapped.contains("in turn"), "{said}");
+        assert_eq!(wrapped.contains("as the run was cut short"), status == 3, "{said}");
+        let kept = std::fs::read_to_string(folder.path().join("proof.json")).unwrap();
+        let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
+        assert!(samples(&kept["series"][0]) > 0 && kept["series"].as_array().unwrap().len() == 1, "{kept}");
+        assert!(!journal.exists() && folder.path().join("ontick-report.html").exists());
+    }
+}
+
 #[test]
 fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
     let hourly = ["latency", "timer", "--interval", "1h", "--duration", "3h"];

@@ -120,6 +120,32 @@ fn beside_a_load_that_ended_too_soon_nothing_is_met() {
     assert_eq!((met, unproven, series.as_str()), (false, false, "idle"), "what is broken is broken");
 }
 
+/// What was measured until then is judged; of the rest nobody can tell.
+#[test]
+fn what_an_interrupted_run_did_not_come_to_is_neither_met_nor_broken() {
+    let cut = Run { interrupted: true, ..ours() };
+    let judged = |run: &Run, all: &[Series]| {
+        let judged = "max < 3us".parse::<Requirement>().unwrap().judge(run, all);
+        (judged.met, judged.unproven, judged.observed)
+    };
+    let (in_time, late) = (series("a", &[2_000], 0), series("b", &[9_000], 0));
+    let (not_begun, all_missed) = (series("c", &[], 0), series("d", &[], 7));
+    let begun = |series: &Series| judged(&cut, std::slice::from_ref(series));
+    assert_eq!(begun(&in_time), (true, false, "max 2.00us".into()));
+    assert_eq!(begun(&not_begun), (false, true, "no samples, as the run was cut short".into()));
+    assert_eq!(begun(&all_missed), (false, false, "no samples".into()));
+    let (met, unproven, observed) = judged(&cut, &[]);
+    assert!(!met && unproven && observed.contains("was not measured, as the run was cut short"), "{observed}");
+    // What is broken is broken.
+    assert_eq!(judged(&cut, &[late, not_begun.clone()]), (false, false, "max 9.00us".into()));
+    assert_eq!(
+        judged(&cut, &[in_time, not_begun.clone()]),
+        (false, true, "no samples, as the run was cut short".into())
+    );
+    assert_eq!(judged(&ours(), &[not_begun]), (false, false, "no samples".into()));
+    assert_eq!(judged(&ours(), &[]), (false, false, "nothing was measured".into()));
+}
+
 #[test]
 fn a_missed_cycle_was_not_in_time() {
     let stalled = series("s", &[1_000; 99], 1);
