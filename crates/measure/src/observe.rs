@@ -34,8 +34,11 @@ const HURRIED: Duration = Duration::from_millis(5);
 const MANY_PEAKS: u32 = 4096;
 /// No longer than this: samples that become later and later are all peaks, and the rest of the work must be done too.
 const HURRIED_AT_MOST: Duration = Duration::from_secs(2);
+/// A journal without a line for so long gets one that tells the time alone: where samples come, a second has its line by then.
+const SILENT: Duration = Duration::from_millis(1_100);
 /// Outliers that are kept: the largest.
 const OUTLIERS_KEPT: usize = 1000;
+
 /// A moment of a run that is going on.
 pub struct Live<'a> {
     /// Name of the series that is measured.
@@ -80,6 +83,8 @@ pub struct Observer<'a> {
 pub struct RunJournal {
     path: PathBuf,
     journal: Journal,
+    /// When it got its last line.
+    written: Instant,
 }
 
 impl RunJournal {
@@ -150,7 +155,7 @@ impl<'a> Observer<'a> {
             return Ok(());
         }
         let journal = Journal::create(&path, run).map_err(|error| Error::Record { path: path.clone(), error })?;
-        self.journal = Some(RunJournal { path, journal });
+        self.journal = Some(RunJournal { path, journal, written: Instant::now() });
         Ok(())
     }
 
@@ -242,10 +247,18 @@ impl<'a> Observer<'a> {
         (self.look)(&Live { name, elapsed, done, latency, missed, maxima });
     }
 
+    /// Journals that the run goes on, where nothing told so for a while: a killed run without samples lasted, too.
+    fn append_time(&mut self) {
+        if self.journal.as_ref().is_some_and(|journal| journal.written.elapsed() >= SILENT) {
+            self.append(Added { series: self.part.series, ..Added::default() });
+        }
+    }
+
     /// Journals what was added, as of now. Where the disk refuses, the run goes on: what it measures is not lost.
     pub(crate) fn append(&mut self, mut added: Added) {
         added.duration_ns = self.began.elapsed().as_nanos() as u64;
-        let Some(RunJournal { journal, .. }) = &mut self.journal else { return };
+        let Some(RunJournal { journal, written, .. }) = &mut self.journal else { return };
+        *written = Instant::now();
         if let Err(error) = journal.append(&added) {
             let note = format!("{}: {error}; the run went on while its journal stopped", journal.path().display());
             self.note(note);
@@ -457,7 +470,7 @@ impl<'n> Collector<'n> {
     fn take(&mut self, observer: &mut Observer, all: bool) {
         let seconds = self.reader.take_seconds(all);
         if seconds.is_empty() && !all {
-            return;
+            return observer.append_time();
         }
         seconds.iter().for_each(|max_ns| self.track.push(*max_ns));
 

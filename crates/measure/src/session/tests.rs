@@ -1,8 +1,11 @@
 use super::*;
 use crate::probe::Sample;
+use crate::timer::{self, Job, Method};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use ontick_record::{Run, store};
+use ontick_rt::phase::Phase;
 use ontick_rt::thread::{Policy, Setup, in_force};
 
 struct Counting;
@@ -267,4 +270,29 @@ fn a_probe_that_cannot_be_made_is_an_error_and_ends_the_run() {
     let limits = Limits::new(Length::Duration(u64::MAX));
     let result = run("none", Placement::stock(), limits, prepare, &mut Observer::new(&stop, &mut look));
     assert!(result.unwrap_err().to_string().contains("needs two CPUs"));
+}
+
+/// A loop whose first deadline is far, or a search for gaps that finds none: as it would be recovered if it were killed.
+#[test]
+fn a_journal_of_a_run_without_samples_tells_how_long_that_went_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("run.json.journal");
+    let (stop, mut kept) = (AtomicBool::new(false), None);
+    let mut look = |live: &crate::Live| {
+        if live.elapsed.as_millis() >= 2_500 && kept.is_none() {
+            kept = Some(store::read(&journal).unwrap());
+            stop.store(true, Relaxed);
+        }
+    };
+    let mut observer = Observer::new(&stop, &mut look);
+    let run = Run { series: vec![Series::from("far".to_string())], ..Run::new("ontick", "timer") };
+    observer.keep_journal(folder.path().join("run.json"), &run).unwrap();
+    let job = Job { phase: Phase::Fixed(0), ..Job::new(60_000 * MS, Method::ClockNanosleep) };
+    let limits = Limits::new(Length::Count(1));
+    let series = timer::measure("far", job, Placement::stock(), limits, &mut observer).unwrap();
+    drop(observer);
+    let kept = kept.unwrap();
+    assert_eq!((series.latency.count(), kept.series[0].latency.count()), (0, 0));
+    assert!(kept.duration_ns >= 1_400 * MS, "{}", kept.duration_ns);
+    assert!(kept.series[0].maxima.max_ns.is_empty(), "no second had a sample");
 }

@@ -44,6 +44,14 @@ pub struct Added {
     pub causes: Vec<CauseName>,
 }
 
+impl Added {
+    /// It says nothing of samples, not even of earlier ones: it tells how long the run went on.
+    pub(super) fn is_time_alone(&self) -> bool {
+        let of_samples = !self.buckets.is_empty() || self.min_ns.is_some() || self.max_ns.is_some();
+        !of_samples && self.second_max_ns == 0 && self.missed == 0 && self.round_trips.is_none()
+    }
+}
+
 /// Of a second's outliers, what a journal keeps beside the worst.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeptOutliers {

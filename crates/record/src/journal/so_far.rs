@@ -104,8 +104,10 @@ fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     if let Some(more) = &added.round_trips {
         series.round_trips.get_or_insert_default().add(more);
     }
-    series.maxima.step_ns = 1_000_000_000;
-    series.maxima.max_ns.push(added.second_max_ns);
+    if !added.is_time_alone() {
+        series.maxima.step_ns = 1_000_000_000;
+        series.maxima.max_ns.push(added.second_max_ns);
+    }
     series.outlier_count = series.outlier_count.saturating_add(added.outlier_count);
     let named = added.causes.iter().cloned();
     series.causes.extend(named.map(|name| Cause { cause: name.cause, detail: name.detail, ..Cause::default() }));

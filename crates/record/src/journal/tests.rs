@@ -103,6 +103,21 @@ fn counts_of_requests_are_those_of_all_seconds() {
     assert_eq!((all.sent, all.answered, all.overdue, all.lost()), (150, 144, 3, 3));
 }
 
+/// As a search for gaps that finds none, or none any more.
+#[test]
+fn a_line_without_samples_tells_how_long_the_run_went_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut journal) = journal(dir.path());
+    let nothing = |seconds: u64| Added { duration_ns: seconds * 1_000_000_000, ..Added::default() };
+    let recovered = || recover(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    (1..=3).for_each(|n| journal.append(&nothing(n)).unwrap());
+    assert_eq!((recovered().duration_ns, recovered().series[0].latency.count()), (3_000_000_000, 0));
+    journal.append(&second(4)).unwrap();
+    journal.append(&nothing(9)).unwrap();
+    let run = recovered();
+    assert_eq!((run.duration_ns, run.series[0].maxima.max_ns.as_slice()), (9_000_000_000, &[402][..]));
+}
+
 #[test]
 fn means_of_seconds_are_weighed_by_their_samples() {
     let dir = tempfile::tempdir().unwrap();
