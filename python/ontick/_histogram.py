@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Iterator
 
 from . import _arrays, _ontick
+from ._numbers import number
 from ._times import Time, as_text
 
 if TYPE_CHECKING:
@@ -72,11 +73,11 @@ class Histogram:
 
     def quantile_ns(self, share: float) -> int | None:
         """What a share of all (0.99) does not exceed: the upper end of its bucket, so never too good."""
-        return self._native.quantile_ns(share)
+        return self._native.quantile_ns(number("the share", share, "from 0 to 1"))
 
     def percentile_ns(self, percent: float) -> int | None:
         """The same in percent (99.9)."""
-        return self.quantile_ns(percent / 100)
+        return self.quantile_ns(number("the percentage", percent, "from 0 to 100") / 100)
 
     def below(self, limit: Time) -> float:
         """The share of samples that were certainly below this; 0 where there are none."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from . import _ontick
-from ._numbers import optional_whole
+from ._numbers import MOST, cpu_text, optional_whole, shown
 from ._run import Run
 from ._times import Time, as_optional_text, as_text
 from .errors import ArgumentError
@@ -44,10 +44,8 @@ def conditions(
     keep_awake: bool = False,
 ) -> Conditions:
     """Arguments as the native half takes them."""
-    if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
-        raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU, \"auto\" or \"any\"")
     return Conditions(
-        str(cpu),
+        cpu_text(cpu, '"auto" or "any"'),
         policy,
         stock,
         keep_awake,
@@ -87,13 +85,13 @@ def _cpus(cpu: int | Sequence[int] | str | None) -> str | None:
     listed = [cpu] if isinstance(cpu, int) else cpu
     if not isinstance(listed, Sequence) or not listed or not all(_is_cpu(number) for number in listed):
         raise ArgumentError(
-            f'cpu is {cpu!r}: it must be the number of a CPU, several of them, a list such as "2-3", "isolated" or "all"'
+            f'cpu is {shown(cpu)}: it must be the number of a CPU, several of them, a list such as "2-3", "isolated" or "all"'
         )
     return ",".join(str(number) for number in listed)
 
 
 def _is_cpu(number: object) -> bool:
-    return isinstance(number, int) and not isinstance(number, bool) and number >= 0
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= MOST
 
 
 def pulse(

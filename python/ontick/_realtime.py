@@ -7,7 +7,7 @@ from typing import Iterator, Literal
 
 from . import _ontick
 from ._histogram import Histogram
-from ._numbers import optional_whole
+from ._numbers import cpu_text, optional_number, optional_whole, whole
 from ._ontick import Tick
 from ._run import Run
 from ._times import Time, as_optional_text, as_text
@@ -35,11 +35,8 @@ class realtime:
         """`cpu` is a number, "auto" (the quietest that no other program of ontick has) or "keep" (where the thread may run
         now). `policy` ("rr:50", "deadline:100us/1ms/1ms", "other") is instead of `priority`, which is SCHED_FIFO's.
         `watchdog` is how long the thread may keep its CPU without a rest before it loses its priority."""
-        if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
-            raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU, \"auto\" or \"keep\"")
-        if isinstance(priority, bool) or not isinstance(priority, int) or not 1 <= priority <= 99:
-            raise ArgumentError(f"priority is {priority!r}: it must be from 1 to 99")
-        self._cpu = str(cpu)
+        whole("priority", priority, 1, 99)
+        self._cpu = cpu_text(cpu, '"auto" or "keep"')
         self._policy = policy if policy is not None else f"fifo:{priority}"
         self._lock_memory = lock_memory
         self._power_latency = as_optional_text("power_latency", power_latency)
@@ -119,7 +116,7 @@ class every:
             as_text("interval", interval),
             wait,
             as_text("phase", phase),
-            duty,
+            optional_number("duty", duty, "above 0 and at most 1"),
             catch_up,
             optional_whole("count", count, 0),
             as_optional_text("duration", duration),

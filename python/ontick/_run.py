@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
 
 from . import _ontick
 from ._histogram import Histogram
-from ._numbers import WIDEST, whole
+from ._numbers import WIDEST, number, whole
 
 Path = str | os.PathLike[str]
 
@@ -25,7 +25,7 @@ class Picture:
 
     def png(self, scale: float = 2.0) -> bytes:
         """The picture as PNG, so many dots for one of the SVG's."""
-        return _ontick.Record.png(self.svg, scale)
+        return _ontick.Record.png(self.svg, number("the scale", scale, "from 0.1 to 8"))
 
     def save(self, path: Path) -> None:
         """Writes it to a file, whose name ends with .svg or .png."""

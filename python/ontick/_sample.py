@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Iterator, Literal, Sequence
 
 from . import _arrays, _ontick
-from ._numbers import MOST_OF_SIZE, optional_whole, whole
+from ._numbers import MOST_OF_SIZE, cpu_text, optional_whole, whole
 from ._times import Time, as_optional_text
-from .errors import ArgumentError, SamplesLostError
+from .errors import SamplesLostError
 
 if TYPE_CHECKING:
     import numpy
@@ -89,13 +89,12 @@ class sample:
         """Sources and triggers are those of `ontick sample`: "wave:sine,50Hz", "lines:gpiochip0:0-7",
         "spi:/dev/spidev0.0,mcp3208", "iio:adc/voltage0". A batch has `batch` samples, the last one fewer. It ends after `count`
         samples, or when the loop is left. What the system refuses of `cpu`, `policy` and `lock_memory` is in `refused`."""
-        if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
-            raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU, \"auto\" or \"keep\"")
+        place = cpu_text(cpu, '"auto" or "keep"')
         sources = [source] if isinstance(source, str) else list(source)
         self._batch = whole("batch", batch, 1, MOST_OF_SIZE)
         self._left = optional_whole("count", count, 1)
         self._native = _ontick.Samples.start(
-            as_optional_text("rate", rate), trigger, sources, str(cpu), policy, lock_memory
+            as_optional_text("rate", rate), trigger, sources, place, policy, lock_memory
         )
         self.channels: Sequence[str] = tuple(name for name, _ in self._native.channels)
         """Names of the channels."""

@@ -9,9 +9,9 @@ from typing import Iterator, Literal, Mapping, Sequence
 
 from . import _ontick
 from ._histogram import Histogram
+from ._numbers import cpu_text, optional_whole
 from ._ontick import Message
 from ._times import Time, as_optional_text
-from .errors import ArgumentError
 
 File = str | os.PathLike[str]
 
@@ -64,15 +64,11 @@ class Talker:
         streams that leave as datagrams instead, with their addresses ("192.0.2.7:5000"). The first periods begin at `base_time_ns` of
         TAI, or with a whole second about a second from now. `target` and `calibration` are those that the plan was made with.
         What the system refuses of `cpu` and `policy` is in `refused`."""
-        if base_time_ns is not None and (
-            isinstance(base_time_ns, bool) or not isinstance(base_time_ns, int) or not 0 <= base_time_ns < 2**64
-        ):
-            raise ArgumentError(f"base_time_ns is {base_time_ns!r}: it must be a whole number of ns of TAI")
-        if isinstance(cpu, bool) or not isinstance(cpu, (int, str)):
-            raise ArgumentError(f"cpu is {cpu!r}: it must be the number of a CPU, \"auto\" or \"keep\"")
+        optional_whole("base_time_ns", base_time_ns, 0)
+        place = cpu_text(cpu, '"auto" or "keep"')
         datagrams = [(stream, to) for stream, all in (udp or {}).items() for to in _texts(all)]
         self._native = _ontick.Talker.start(
-            network, plan, station, _texts(interface), datagrams, base_time_ns, target, calibration, str(cpu), policy
+            network, plan, station, _texts(interface), datagrams, base_time_ns, target, calibration, place, policy
         )
         self.room: Mapping[str, int] = dict(self._native.streams)
         """The streams, and how many bytes a message of each carries at most."""

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Union
 
+from ._numbers import shown
 from .errors import ArgumentError
 
 Time = Union[str, timedelta]
@@ -17,7 +18,7 @@ def as_text(what: str, value: Time) -> str:
         if ns < 0:
             raise ArgumentError(f"{what}: it must not be negative")
         return f"{ns}ns"
-    raise ArgumentError(f"{what} is {value!r}: write a time with its unit (\"1ms\"), or a datetime.timedelta")
+    raise ArgumentError(f"{what} is {shown(value)}: write a time with its unit (\"1ms\"), or a datetime.timedelta")
 
 
 def as_optional_text(what: str, value: Time | None) -> str | None:

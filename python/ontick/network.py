@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Mapping, Sequence
 
 from . import _ontick
+from ._numbers import whole
 from ._ontick import Message
 from ._run import Picture
 from ._station import Listener, ListenerFigures, ReceivedStream, SentStream, Strays, Talker, TalkerFigures
@@ -122,9 +123,8 @@ def plan(
     dict or a file (TOML or JSON) as `ontick network plan` takes them. With `keep`, the unchanged streams of an earlier plan stay
     as they are. `target` is what executes it ("user", "kernel"; "any": exactly on time), as `ontick network plan --target`. Raises
     `NoPlanError` where there is no schedule, or none is found within `limit`."""
-    for name, number, most in (("paths", paths, 64), ("seed", seed, 2**64 - 1)):
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= most:
-            raise ArgumentError(f"{name} is {number!r}: it must be a whole number up to {most}")
+    whole("paths", paths, 0, 64)
+    whole("seed", seed, 0)
     text = _text(network)
     kept = None if keep is None else json.dumps(keep.document)
     limit_text, slot_text = as_text("limit", limit), as_text("slot", slot)

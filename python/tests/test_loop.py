@@ -7,6 +7,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import ontick
 import pytest
@@ -83,6 +85,13 @@ def test_a_duration_ends_it_before_the_first_deadline(interval: str) -> None:
         {"interval": "1ms", "duty": float("nan")},
         {"interval": "1ms", "duty": 0.0},
         {"interval": "1ms", "duty": 1.5},
+        {"interval": "1ms", "duty": float("inf")},
+        {"interval": "1ms", "duty": 10**400},
+        {"interval": "1ms", "duty": Fraction(10**5000, 3)},
+        {"interval": "1ms", "duty": "0.5"},
+        {"interval": "1ms", "duty": True},
+        {"interval": "1ms", "duty": 0.5 + 0j},
+        {"interval": 10**5000},
         {"interval": "1ms", "wait": "hope"},
         {"interval": "1ms", "phase": "full moon"},
         {"interval": "1ms", "count": -1},
@@ -100,7 +109,17 @@ def test_absurd_arguments_are_refused(arguments: dict[str, object]) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"priority": 0}, {"priority": 100}, {"priority": 90.5}, {"cpu": 1.0}, {"cpu": "best"}, {"cpu": 4095}, {"watchdog": "1ns"}],
+    [
+        {"priority": 0},
+        {"priority": 100},
+        {"priority": 90.5},
+        {"priority": 10**5000},
+        {"cpu": 1.0},
+        {"cpu": "best"},
+        {"cpu": 4095},
+        {"cpu": 10**5000},
+        {"watchdog": "1ns"},
+    ],
 )
 def test_an_absurd_section_changes_nothing(arguments: dict[str, object]) -> None:
     before = scheduling()
@@ -108,6 +127,12 @@ def test_an_absurd_section_changes_nothing(arguments: dict[str, object]) -> None
         with ontick.realtime(**arguments):  # type: ignore[arg-type]
             pytest.fail("it was entered")
     assert scheduling() == before
+
+
+def test_a_share_may_be_a_number_of_another_kind() -> None:
+    for duty in (1, Fraction(1, 2), Decimal("0.25"), None):
+        loop = ontick.every("1ms", duty=duty, count=2)  # type: ignore[arg-type]
+        assert sum(1 for _ in loop) == 2
 
 
 def test_priority_is_given_back_whatever_ends_the_block(rights: None) -> None:

@@ -62,6 +62,7 @@ def test_a_margin_is_in_the_record() -> None:
         {"policy": "best", "count": 1},
         {"load": "heavy", "count": 1},
         {"cpu": "fast", "count": 1},
+        {"cpu": 10**5000, "count": 1},
         {"interval": "1xs", "count": 1},
     ],
 )
@@ -142,6 +143,7 @@ def test_edges_trigger_samples(chip: str) -> None:
         {"source": "wave:sine", "rate": "1kHz", "count": 2**64},
         {"source": "wave:sine", "rate": "1kHz", "count": 2.5},
         {"source": "wave:sine", "rate": "1kHz", "cpu": 4095},
+        {"source": "wave:sine", "rate": "1kHz", "cpu": 10**5000},
     ],
 )
 def test_absurd_sampling_is_refused(arguments: dict[str, object]) -> None:

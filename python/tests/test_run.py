@@ -46,10 +46,12 @@ def test_quantiles_agree_with_the_buckets(run: ontick.Run) -> None:
     assert latency.quantile_ns(1) == latency.max_ns
 
 
-@pytest.mark.parametrize("share", [float("nan"), float("inf"), -0.1, 1.1])
+@pytest.mark.parametrize("share", [float("nan"), float("inf"), -0.1, 1.1, 10**400, "0.5"])
 def test_a_share_is_from_0_to_1(run: ontick.Run, share: float) -> None:
     with pytest.raises(ontick.ArgumentError, match="from 0 to 1"):
         run.series[0].latency.quantile_ns(share)
+    with pytest.raises(ontick.ArgumentError, match="from 0 to 1"):
+        run.series[0].latency.percentile_ns(share if isinstance(share, str) else share * 100)
 
 
 def test_pictures_are_svg_and_png(run: ontick.Run, tmp_path: Path) -> None:
@@ -68,8 +70,9 @@ def test_pictures_are_svg_and_png(run: ontick.Run, tmp_path: Path) -> None:
         run.plot("dips")
     with pytest.raises(ontick.ArgumentError, match=".svg or .png"):
         picture.save(tmp_path / "picture.gif")
-    with pytest.raises(ontick.ArgumentError, match="scale"):
-        picture.png(float("nan"))
+    for scale in (float("nan"), 10**400, 9):
+        with pytest.raises(ontick.ArgumentError, match="the scale is .*: it must be from 0.1 to 8"):
+            picture.png(scale)
 
 
 def test_a_picture_that_memory_does_not_hold_is_refused() -> None:
