@@ -47,7 +47,7 @@ pub struct Talked {
     pub counts: Vec<(u64, u64, u64)>,
     /// How late messages were handed over.
     pub lateness: Histogram,
-    /// Frames that did not leave at their launch time.
+    /// Frames that were taken and did not leave at their launch time.
     pub missed: u64,
     /// What was asked of the system for the thread, and refused.
     pub refused: Vec<String>,

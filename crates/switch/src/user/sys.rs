@@ -154,8 +154,7 @@ fn internet_address(of: &libc::sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
-/// Whether the error queue had a frame that was not sent at its launch time (`SO_EE_ORIGIN_TXTIME`); an error if it is
-/// empty.
+/// Whether the error queue had a frame that was taken and not sent at its launch time; an error if it is empty.
 pub fn missed_launch(socket: impl AsFd) -> io::Result<bool> {
     let is_missed = |header: &libc::cmsghdr| {
         if (header.cmsg_level, header.cmsg_type) != (libc::SOL_PACKET, PACKET_TX_TIMESTAMP) {
@@ -163,14 +162,22 @@ pub fn missed_launch(socket: impl AsFd) -> io::Result<bool> {
         }
         // SAFETY: behind a header of this kind is a sock_extended_err.
         let error = unsafe { libc::CMSG_DATA(header).cast::<libc::sock_extended_err>().read_unaligned() };
-        (error.ee_origin == SO_EE_ORIGIN_TXTIME).then_some(())
+        is_of_a_taken_frame(&error).then_some(())
     };
     let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
     receive_with_control(socket, &mut [], None, flags, is_missed).map(|(_, missed)| missed.is_some())
 }
 
-/// Where an error in a socket's queue comes from: linux/errqueue.h.
+/// Whether a report is of a frame that the kernel took and then dropped, as its time had passed. One whose time has passed
+/// as it is handed over is reported, too (`SO_EE_CODE_TXTIME_INVALID_PARAM`); but its send fails (`ENOBUFS`), so that
+/// whoever sent it has counted it as not taken.
+fn is_of_a_taken_frame(error: &libc::sock_extended_err) -> bool {
+    (error.ee_origin, error.ee_code) == (SO_EE_ORIGIN_TXTIME, SO_EE_CODE_TXTIME_MISSED)
+}
+
+/// Where an error in a socket's queue comes from, and which it is: linux/errqueue.h.
 const SO_EE_ORIGIN_TXTIME: u8 = 6;
+const SO_EE_CODE_TXTIME_MISSED: u8 = 2;
 /// linux/if_packet.h.
 const PACKET_TX_TIMESTAMP: i32 = 16;
 
@@ -284,4 +291,25 @@ fn request(interface: &str) -> io::Result<libc::ifreq> {
 
 fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Its send failed, which says so already.
+    #[test]
+    fn a_frame_that_was_too_late_to_be_taken_is_none_that_was_dropped_later() {
+        let report = |origin, code| {
+            // SAFETY: zero is a valid report: integers.
+            let mut error: libc::sock_extended_err = unsafe { std::mem::zeroed() };
+            (error.ee_origin, error.ee_code) = (origin, code);
+            is_of_a_taken_frame(&error)
+        };
+        const SO_EE_CODE_TXTIME_INVALID_PARAM: u8 = 1;
+        const SO_EE_ORIGIN_TXSTATUS: u8 = 4;
+        assert!(report(SO_EE_ORIGIN_TXTIME, SO_EE_CODE_TXTIME_MISSED));
+        assert!(!report(SO_EE_ORIGIN_TXTIME, SO_EE_CODE_TXTIME_INVALID_PARAM));
+        assert!(!report(SO_EE_ORIGIN_TXSTATUS, SO_EE_CODE_TXTIME_MISSED));
+    }
 }

@@ -78,7 +78,7 @@ impl LaunchSender {
         }
     }
 
-    /// Frames that were dropped because their time had passed or was refused, since this was last asked.
+    /// Frames that were taken and then dropped because their time had passed, since this was last asked.
     pub fn take_missed(&mut self) -> u64 {
         let mut missed = 0;
         for _ in 0..MOST_REPORTS {

@@ -15,7 +15,7 @@ const WHY_REFUSED: &str = "(no link, no room, too long, or too late for its laun
 pub struct Ended {
     /// Of each stream: messages that left, that the kernel did not take, and that were left out.
     counts: Vec<(u64, u64, u64)>,
-    /// Frames that missed their launch time.
+    /// Frames that were taken and missed their launch time: those that were too late to be taken are among the counts.
     missed: u64,
     /// How often the clock was set, and by how much the last time, in ns.
     steps: (u64, i64),
