@@ -61,25 +61,36 @@ impl Recorder {
         if inspected.is_empty() || self.inspected == inspected && !others && !self.stale {
             return Ok(None);
         }
-        let unseen_ns = match self.open(inspected, all, cpus, tracepoints) {
+        let open = |recorder: &mut Self| recorder.open(inspected, all, cpus, tracepoints);
+        let unseen_ns = self.go_over(open, || ClockId::Monotonic.now_ns())?;
+        self.stale = false;
+        (self.inspected, self.all, self.since) = (inspected.to_vec(), all.to_vec(), Some(Instant::now()));
+        Ok(Some(unseen_ns))
+    }
+
+    /// Goes over from what is recorded to what `open` begins: beside it, where there is room for both, so that nothing goes
+    /// unseen, else after it. Returns how long, in ns, there was neither.
+    fn go_over(
+        &mut self,
+        open: impl Fn(&mut Self) -> io::Result<Recording>,
+        now_ns: impl Fn() -> u64,
+    ) -> io::Result<u64> {
+        match open(self) {
             Ok(next) => {
                 std::thread::sleep(WRITTEN);
                 self.end(next.from_ns);
                 self.now = next;
-                0
+                Ok(0)
             }
             // There may be no room for both, as of file descriptors.
             Err(_) if self.since.is_some() => {
-                let since_ns = ClockId::Monotonic.now_ns();
+                let since_ns = now_ns();
                 self.end(u64::MAX);
-                self.now = self.open(inspected, all, cpus, tracepoints)?;
-                self.now.from_ns - since_ns
+                self.now = open(self)?;
+                Ok(self.now.from_ns - since_ns)
             }
-            Err(error) => return Err(error),
-        };
-        self.stale = false;
-        (self.inspected, self.all, self.since) = (inspected.to_vec(), all.to_vec(), Some(Instant::now()));
-        Ok(Some(unseen_ns))
+            Err(error) => Err(error),
+        }
     }
 
     /// Begins to record, beside what is recorded now.
@@ -169,6 +180,7 @@ impl Recording {
 mod tests {
     use ontick_rt::cpus;
 
+    use std::cell::Cell;
     use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
     use super::*;
@@ -244,6 +256,32 @@ mod tests {
                 _ => {}
             });
         }
+    }
+
+    /// What there is room for once nothing else is recorded, or never, and how long that takes to begin on a clock of paper.
+    fn gone_over(recorder: &mut Recorder, room_after: usize) -> Result<u64, String> {
+        let (tried, clock) = (Cell::new(0), Cell::new(1_000));
+        let open = |_: &mut Recorder| {
+            tried.set(tried.get() + 1);
+            clock.set(clock.get() + 30_000);
+            match tried.get() > room_after {
+                true => Ok(Recording { from_ns: clock.get(), ..Recording::default() }),
+                false => Err(io::Error::from_raw_os_error(libc::EMFILE)),
+            }
+        };
+        recorder.go_over(open, || clock.get()).map_err(|error| format!("{error}, tried {}", tried.get()))
+    }
+
+    /// From when what was recorded ended until what is recorded now began.
+    #[test]
+    fn what_there_was_no_room_to_record_beside_the_others_went_unseen() {
+        let mut recorder = Recorder::default();
+        assert_eq!(gone_over(&mut recorder, 0), Ok(0), "nothing was recorded before");
+        assert!(gone_over(&mut recorder, 1).unwrap_err().ends_with("tried 1"), "nothing was there to make room");
+        recorder.since = Some(Instant::now());
+        assert_eq!(gone_over(&mut recorder, 0), Ok(0), "one began beside the other");
+        assert_eq!((gone_over(&mut recorder, 1), recorder.now.from_ns), (Ok(30_000), 61_000));
+        assert!(gone_over(&mut recorder, 2).unwrap_err().ends_with("tried 2"));
     }
 
     /// Threads that come and go hide nothing of one that stays.

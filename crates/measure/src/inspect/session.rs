@@ -259,10 +259,7 @@ impl<'o> Session<'o> {
         let all: Vec<i32> = all.into_iter().map(|(_, tid)| tid).collect();
         match self.recorder.follow(&inspected, &all, &cpus::online(), &self.tracepoints) {
             Ok(None | Some(0)) => {}
-            Ok(Some(unseen_ns)) => {
-                self.gap_ns = ClockId::Monotonic.now_ns();
-                self.unseen_ns += if self.counts() { unseen_ns } else { 0 };
-            }
+            Ok(Some(unseen_ns)) => self.saw_nothing_for(unseen_ns),
             Err(error) => {
                 self.recorder = Recorder::default();
                 self.evidence = Evidence::Faults;
@@ -272,6 +269,12 @@ impl<'o> Session<'o> {
         if let Some(error) = self.recorder.refused() {
             self.note(format!("no programs of bpf(2) ({error}): {BY_PERF_ALONE}"));
         }
+    }
+
+    /// Nothing was recorded for so long, until now.
+    fn saw_nothing_for(&mut self, ns: u64) {
+        self.gap_ns = ClockId::Monotonic.now_ns();
+        self.unseen_ns += if self.counts() { ns } else { 0 };
     }
 
     fn meet(&mut self, state: ThreadState, full: bool, now_ns: u64) {
@@ -510,20 +513,4 @@ fn is_named(state: &ThreadState, names: &[String]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cpu_of_a_loop_is_avoided_before_that_of_a_watchdog() {
-        let state = |policy: i32, cpu: u32, sleeps: u64| ThreadState {
-            policy: policy as u32,
-            cpu,
-            sleeps: Some(sleeps),
-            ..ThreadState::default()
-        };
-        let (fifo, other) = (libc::SCHED_FIFO, libc::SCHED_OTHER);
-        let states = [state(fifo, 0, 40), state(other, 2, 90_000), state(fifo, 1, 6_000), state(fifo, 0, 60)];
-        assert_eq!(timed_cpus(&states), [1, 0]);
-        assert_eq!(timed_cpus(&states[1..2]), [2], "none is real-time yet");
-    }
-}
+mod tests;
