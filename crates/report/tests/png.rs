@@ -72,7 +72,9 @@ fn as_drawn_by(browser: &str, pictures: &[Picture]) -> Vec<Pixmap> {
     let width = sizes.iter().map(|size| size[0]).max().unwrap_or(1);
     let height: u32 = sizes.iter().map(|size| size[1]).sum();
     let window = format!("--window-size={width},{height}");
-    let options = ["--allow-file-access-from-files", "--hide-scrollbars", "--screenshot=drawn.png", &window];
+    // A font may come after the page has loaded, in no time of the page's own.
+    let fonts = "--virtual-time-budget=10000";
+    let options = ["--allow-file-access-from-files", "--hide-scrollbars", "--screenshot=drawn.png", &window, fonts];
     let folder = chromium::open(browser, &page, &options);
     let all = pixels(&std::fs::read(folder.path().join("drawn.png")).unwrap());
     let mut top = 0;

@@ -23,8 +23,8 @@ pub fn chromium() -> Option<&'static str> {
 }
 
 /// Opens a page, with options that say what to make of it, in a folder of its own: there are then its standard output as
-/// `out`, its messages as `log`, and what it made besides. A browser that crashes or hangs, as happens on a machine short
-/// of memory, is started again.
+/// `out`, its messages as `log`, and what it made besides: of the page once it has loaded, with all that is in it. A browser
+/// that crashes or hangs, as happens on a machine short of memory, is started again.
 pub fn open(browser: &str, page: &str, options: &[&str]) -> TempDir {
     for tried in 1.. {
         match try_open(browser, page, options) {
@@ -44,7 +44,7 @@ fn try_open(browser: &str, page: &str, options: &[&str]) -> Result<TempDir, Stri
     let mut child = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0", "--virtual-time-budget=10000"])
+        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--v=0"])
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
         .args(options)
         .arg(format!("file://{}", file.display()))
