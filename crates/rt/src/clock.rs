@@ -231,6 +231,8 @@ struct Conversion {
     base: (u64, u64),
     /// Counter and clock were apart, and the slope has not been measured since.
     doubted: bool,
+    /// How long the machine was suspended, when that was last asked, in ns.
+    suspended_ns: u64,
     largest_correction_ns: u64,
 }
 
@@ -238,7 +240,10 @@ impl Conversion {
     fn calibrate(id: ClockId) -> Self {
         let first = read_both(id);
         ClockId::Monotonic.sleep_until(ClockId::Monotonic.now_ns() + 20_000_000);
-        Self::through(first, read_both(id))
+        let mut conversion = Self::through(first, read_both(id));
+        // Behind the calibration: a suspend within it is no reason to trust its slope.
+        conversion.suspended_ns = suspended_ns();
+        conversion
     }
 
     fn through(first: (u64, u64), second: (u64, u64)) -> Self {
@@ -260,19 +265,26 @@ impl Conversion {
         (self.anchor_ticks, self.anchor_ns) = (ticks, ns);
     }
 
-    fn resync(&mut self, id: ClockId) -> u64 {
-        self.follow(read_both(id))
+    /// Whether it was since this was last asked, by how long it was in all. A shorter one does not have counter and clock apart.
+    fn was_suspended(&mut self, suspended_ns: u64) -> bool {
+        let before_ns = std::mem::replace(&mut self.suspended_ns, suspended_ns);
+        suspended_ns.saturating_sub(before_ns) > RESYNC_NS / 2
     }
 
-    fn follow(&mut self, (ticks, ns): (u64, u64)) -> u64 {
+    fn resync(&mut self, id: ClockId) -> u64 {
+        self.follow(read_both(id), suspended_ns)
+    }
+
+    fn follow(&mut self, (ticks, ns): (u64, u64), suspended_ns: impl Fn() -> u64) -> u64 {
         let elapsed_ns = self.ns(ticks.saturating_sub(self.anchor_ticks));
         let predicted = self.anchor_ns.saturating_add(elapsed_ns);
         let apart = predicted.abs_diff(ns) > RESYNC_NS + elapsed_ns / 100;
-        // The counter was set back, or went on while the clock stood (a suspend): the slope holds, but is measured from
-        // here on. Where they are apart again before it is, the slope itself is wrong.
-        if ticks < self.anchor_ticks || apart && !self.doubted {
+        let suspended = (apart || ticks < self.anchor_ticks) && self.was_suspended(suspended_ns());
+        // The counter was set back, or went on while the clock stood: the slope holds, but is measured from here on. Where
+        // they are apart again before it is, and no suspend is why, the slope itself is wrong.
+        if ticks < self.anchor_ticks || apart && (suspended || !self.doubted) {
             (self.base, self.anchor_ticks, self.anchor_ns) = ((ticks, ns), ticks, ns);
-            self.doubted = apart;
+            self.doubted = apart && !suspended;
             return ns;
         }
         self.largest_correction_ns = self.largest_correction_ns.max(predicted.abs_diff(ns));
@@ -288,6 +300,12 @@ impl Conversion {
         }
         ns
     }
+}
+
+/// How long the machine was suspended since it was started, in ns; what is between the two readings is in it, too.
+fn suspended_ns() -> u64 {
+    let awake_ns = ClockId::Monotonic.now_ns();
+    sys::clock_gettime(libc::CLOCK_BOOTTIME).saturating_sub(awake_ns)
 }
 
 /// Counter and clock at one moment: the narrowest of up to five brackets, so that an interrupt between
@@ -313,6 +331,11 @@ fn read_both(id: ClockId) -> (u64, u64) {
 mod tests {
     use super::*;
 
+    /// A machine that was never suspended, or whose kernel does not say so.
+    fn awake() -> u64 {
+        0
+    }
+
     /// The reading must lie between two readings of the kernel's clock, widened by the stated bound.
     #[test]
     fn the_conversion_stays_within_its_bound() {
@@ -337,9 +360,9 @@ mod tests {
         let mut conversion = Conversion::through((1_000_000_000, 0), (1_100_000_000, 50_000_000));
         let mult = conversion.mult;
         // A suspend of ten seconds, after which the counter begins anew.
-        assert_eq!(conversion.follow((5_000, 10_050_000_000)), 10_050_000_000);
+        assert_eq!(conversion.follow((5_000, 10_050_000_000), awake), 10_050_000_000);
         for n in 1..=5u64 {
-            conversion.follow((5_000 + n * 20_000_000, 10_050_000_000 + n * 10_000_000));
+            conversion.follow((5_000 + n * 20_000_000, 10_050_000_000 + n * 10_000_000), awake);
             assert_eq!(conversion.mult, mult);
         }
     }
@@ -351,16 +374,33 @@ mod tests {
         for step in [10u64, 30] {
             let mut conversion = Conversion::through((1_000_000_000, 0), (1_100_000_000, 50_000_000));
             let (mult, resync_ticks) = (conversion.mult, conversion.resync_ticks);
-            conversion.follow((1_600_000_000, 300_000_000));
+            conversion.follow((1_600_000_000, 300_000_000), awake);
             for suspend in 1..=3u64 {
                 let (ticks, ns) = (conversion.anchor_ticks + HOUR, conversion.anchor_ns + 1_000);
-                assert_eq!(conversion.follow((ticks, ns)), ns);
+                assert_eq!(conversion.follow((ticks, ns), awake), ns);
                 for n in 1..=10u64 {
-                    conversion.follow((ticks + n * step * 2_000_000, ns + n * step * 1_000_000));
+                    conversion.follow((ticks + n * step * 2_000_000, ns + n * step * 1_000_000), awake);
                     assert_eq!((conversion.mult, conversion.resync_ticks), (mult, resync_ticks), "{suspend}, {n}");
                 }
             }
             assert!(conversion.largest_correction_ns < RESYNC_NS, "{}", conversion.largest_correction_ns);
+        }
+    }
+
+    /// The same one in each period of a loop looks like another slope.
+    #[test]
+    fn suspends_of_one_length_in_every_period_leave_the_slope_as_it_is() {
+        for (awake_ns, suspended_ns) in
+            [(30_000_000, 30_000_000), (5_000_000, 3_600_000_000_000), (1_000_000_000, 60_000_000)]
+        {
+            let mut conversion = Conversion::through((1_000_000_000, 0), (1_100_000_000, 50_000_000));
+            let (mult, begun) = (conversion.mult, (conversion.anchor_ticks, conversion.anchor_ns));
+            for n in 1..=20u64 {
+                let (ticks, ns) = (begun.0 + n * 2 * (awake_ns + suspended_ns), begun.1 + n * awake_ns);
+                assert_eq!(conversion.follow((ticks, ns), || n * suspended_ns), ns);
+                assert_eq!((conversion.mult, conversion.anchor_ns), (mult, ns), "{suspended_ns}, {n}");
+            }
+            assert_eq!(conversion.largest_correction_ns, 0);
         }
     }
 
@@ -374,7 +414,7 @@ mod tests {
             let mut conversion = Conversion::through((1_000_000_000, 0), (1_000_000_000 + counted, 20_000_000));
             let (ticks, ns) = (conversion.anchor_ticks, conversion.anchor_ns);
             for n in 1..=100_000_000 / step + 4 {
-                conversion.follow((ticks + n * step * 2, ns + n * step));
+                conversion.follow((ticks + n * step * 2, ns + n * step), awake);
             }
             assert_eq!(conversion.mult, 1 << 31, "{step} ns, {counted} counts");
         }
