@@ -332,3 +332,43 @@ fn a_processor_that_could_divide_its_cache_is_reported() {
     machine.write("/proc/cpuinfo", &machine.read("/proc/cpuinfo").replace("cat_l3 cdp_l3 ", ""));
     assert!(finding(&machine, "cache-allocation").is_none());
 }
+
+const MACHINE_CHECKS: &str = "/sys/devices/system/machinecheck/machinecheck";
+
+/// Every CPU's folder shows the one value; the kernel shows it in decimal.
+#[test]
+fn corrected_errors_are_looked_for_until_that_is_set_by_name() {
+    let machine = lay();
+    assert!(finding(&machine, "machine-check-poll").is_none(), "not every machine has machine checks");
+    for cpu in 0..4 {
+        machine.write(&format!("{MACHINE_CHECKS}{cpu}/check_interval"), "300\n");
+        machine.write(&format!("{MACHINE_CHECKS}{cpu}/ignore_ce"), "0\n");
+    }
+    let polled = finding(&machine, "machine-check-poll").unwrap();
+    assert_eq!((polled.severity, polled.observed.as_str()), (Severity::Warn, "every 300 s"));
+    assert_eq!(polled.knob.as_deref(), Some("machine-check-poll"));
+    let of_profile = machine.plan(Profile::DedicatedCore);
+    assert!(of_profile.items.iter().all(|item| item.knob != "machine-check-poll"), "no profile loses errors");
+    let plan = plan(&machine, "machine-check-poll");
+    let changes: Vec<_> = plan.changes().map(|i| (i.path.as_str(), i.current.as_str(), i.wanted.as_str())).collect();
+    assert_eq!(changes, [(&*format!("{MACHINE_CHECKS}0/check_interval"), "300", "0")]);
+    assert!(comes_back(&machine, "machine-check-poll", Still) > 3);
+    assert!(apply(&machine.root, &plan, &mut Journal::open(&machine.root).unwrap()).complete());
+    assert_eq!(finding(&machine, "machine-check-poll").unwrap().severity, Severity::Ok);
+    assert!(back(&machine.root).complete());
+
+    machine.write(&format!("{MACHINE_CHECKS}0/ignore_ce"), "1\n");
+    assert_eq!(finding(&machine, "machine-check-poll").unwrap().severity, Severity::Ok);
+    let left = self::plan(&machine, "machine-check-poll").items.remove(0).state;
+    assert!(matches!(&left, State::Left(why) if why.contains("are ignored")), "{left:?}");
+}
+
+/// A kernel that changes nothing of its own.
+#[derive(Clone)]
+struct Still;
+
+impl Hook for Still {
+    fn before(&self, _: &Act) -> Verdict {
+        Verdict::Go
+    }
+}

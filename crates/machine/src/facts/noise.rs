@@ -16,6 +16,8 @@ pub struct Noise {
     pub watchdog_cpus: Option<CpuList>,
     /// Seconds between updates of the memory statistics of each CPU.
     pub stat_interval_s: Option<u32>,
+    /// Seconds between looks for corrected hardware errors on each CPU (x86); 0 where none are looked for.
+    pub machine_check_interval_s: Option<u64>,
     /// Kernel messages below this level go to the consoles.
     pub console_level: Option<u32>,
     /// Serial consoles that print kernel messages.
@@ -37,6 +39,7 @@ impl Noise {
             soft_watchdog: on("/proc/sys/kernel/soft_watchdog"),
             watchdog_cpus: root.value("/proc/sys/kernel/watchdog_cpumask").and_then(|v| v.parse().ok()),
             stat_interval_s: root.number("/proc/sys/vm/stat_interval"),
+            machine_check_interval_s: machine_check_interval(root),
             console_level: root
                 .value("/proc/sys/kernel/printk")
                 .and_then(|v| v.split_whitespace().next()?.parse().ok()),
@@ -46,6 +49,14 @@ impl Noise {
             total_ns,
         }
     }
+}
+
+/// One value for all CPUs, in each one's folder.
+fn machine_check_interval(root: &Root) -> Option<u64> {
+    let folder = "/sys/devices/system/machinecheck/machinecheck0";
+    let seconds = root.number(&format!("{folder}/check_interval"))?;
+    let is_ignored = root.value(&format!("{folder}/ignore_ce")).is_some_and(|value| value == "1");
+    Some(if is_ignored { 0 } else { seconds })
 }
 
 /// `ttyS0  -W- (EC p a)  4:64`: enabled consoles (E) that are serial lines.

@@ -67,6 +67,18 @@ pub(super) const CHECKS: &[Check] = &[
         },
     },
     Check {
+        id: "machine-check-poll",
+        why: "a timer on every CPU, isolated or not, reads the registers of corrected hardware errors, more often after one",
+        source: "kernel: ABI/testing/sysfs-mce (check_interval), arch/x86/kernel/cpu/mce/core.c",
+        look: |look| match look.facts.noise.machine_check_interval_s {
+            None => Vec::new(),
+            Some(0) => Observation::ok("none").only(),
+            Some(s) => Observation::warn(format!("every {s} s"), "none, where errors may be logged late")
+                .knob("machine-check-poll")
+                .only(),
+        },
+    },
+    Check {
         id: "console-messages",
         why: "a kernel message on a serial line takes 87 µs for each character at 115 200 baud, in places with interrupts off",
         source: "kernel: admin-guide/serial-console",

@@ -4,6 +4,9 @@ use super::interrupts::without;
 use super::{DEDICATED, EVERY, Knob, QUICK, Want, steered};
 use crate::value_format::ValueFormat;
 
+/// Where the kernel says whether it looks for corrected errors at all.
+const IGNORE_CORRECTED: &str = "/sys/devices/system/machinecheck/machinecheck0/ignore_ce";
+
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "timer-migration",
@@ -54,6 +57,23 @@ pub(super) const KNOBS: &[Knob] = &[
         },
         why: "the soft-lockup detector wakes a thread of the highest priority on each of its CPUs every 4 seconds",
         source: "kernel: admin-guide/sysctl/kernel (watchdog_cpumask), admin-guide/lockup-watchdogs",
+    },
+    Knob {
+        name: "machine-check-poll",
+        // The folder of each CPU shows the one value of all.
+        paths: &["/sys/devices/system/machinecheck/machinecheck0/check_interval"],
+        form: ValueFormat::Plain,
+        // Whoever runs a server wants to know of its memory's errors.
+        profiles: &[],
+        isolates: false,
+        want: |_, file| match file.root.value(IGNORE_CORRECTED).as_deref() {
+            Some("1") => Want::leave("corrected errors are ignored, so none are looked for"),
+            _ => Want::set(0),
+        },
+        why: "a timer on every CPU, isolated or not, looks for corrected errors, every 5 minutes and more often after one; \
+              without it those of which no interrupt tells are logged late, when it is back",
+        source: "kernel: ABI/testing/sysfs-mce (check_interval, ignore_ce), arch/x86/kernel/cpu/mce/core.c; tuned's realtime \
+                 profile (ignore_ce)",
     },
     Knob {
         name: "console-messages",
