@@ -5,6 +5,7 @@
 
 pub(crate) mod apply;
 mod arguments;
+mod balancer;
 pub mod efi;
 mod error;
 mod extlinux;
@@ -19,11 +20,13 @@ mod uenv;
 pub mod unit;
 mod wanted;
 
+use ontick_units::CpuList;
 use serde::Serialize;
 
 use crate::config_txt;
 use crate::facts::Facts;
 use crate::journal::{Content, Journal};
+use crate::knobs::interrupts::BALANCER;
 use crate::root::{FileError, Root};
 use crate::target::Target;
 
@@ -160,6 +163,7 @@ pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<
         drafts.edits = TRIAL.edits(root, &place, facts, &arguments, &pairs(&settings))?;
     } else {
         drafts.write(&place, facts, &arguments, &settings)?;
+        drafts.keep_off(facts, target, &arguments)?;
     }
     let Drafts { edits, notes, .. } = drafts;
     let commands = commands_after(root, edits.iter().map(|e| e.path.as_str()));
@@ -263,6 +267,33 @@ impl Drafts<'_> {
                 }
             }
         }
+    }
+
+    /// irqbalance's own file, where no kernel argument has it keep off the timed CPUs from its start on.
+    fn keep_off(&mut self, facts: &Facts, target: &Target, args: &[Argument]) -> Result<(), BootError> {
+        let Some(file) = balancer::file(self.root) else { return Ok(()) };
+        let before = if self.root.exists(&file) { Some(read(self.root, &file)?) } else { None };
+        let is_ours = standing::of(self.journal, &file).is_some_and(standing::is_new);
+        let base = match &before {
+            Some(text) if !is_ours => self.without_ours(&file, text)?,
+            _ => String::new(),
+        };
+        let is_isolated = args.iter().any(|argument| argument.key == "isolcpus");
+        let isolated = balancer::Isolated {
+            now: facts.cpus.isolated.with(&facts.cpus.nohz_full),
+            then: if is_isolated { target.cpus.clone() } else { CpuList::default() },
+        };
+        let runs = facts.rivals.iter().any(|rival| rival.name == BALANCER);
+        let after = match runs && target.can_dedicate() && target.wants(BALANCER) {
+            true => balancer::with(&base, &target.to_leave(), &isolated, MARK),
+            false => Some(base),
+        };
+        match after {
+            None => self.notes.push(format!("{file} is left as it is: it names CPUs in a way that cannot be read")),
+            Some(after) if before.is_none() && after.is_empty() => {}
+            Some(after) => self.edits.extend(Edit::new(&file, before, after)),
+        }
+        Ok(())
     }
 
     fn edit(

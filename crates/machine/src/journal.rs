@@ -4,6 +4,7 @@
 //! flushed before the step it speaks of. The first line of a session says in which boot of the machine it was made: values
 //! of /proc and /sys do not outlive a boot, files do. A line that was cut off (power, full disk) was never acted upon.
 
+mod balanced;
 mod error;
 mod kind;
 mod undo;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::Root;
 
+pub(crate) use balanced::chosen_by_irqbalance;
 pub use error::JournalError;
 use error::{failed, place, refused};
 pub use kind::{DAMAGED, JournalKind, PATH};

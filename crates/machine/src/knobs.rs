@@ -153,6 +153,11 @@ impl Knob {
     }
 }
 
+/// Whether a change takes seconds: irqbalance does what it is told when it looks at the machine next.
+pub fn is_slow(knob: &Knob) -> bool {
+    knob.name == interrupts::BALANCER
+}
+
 /// Leaves a setting that steers work off a CPU alone where there is no other CPU.
 pub(crate) fn steered(target: &Target, value: impl FnOnce() -> Want) -> Want {
     if target.can_dedicate() { value() } else { Want::leave("this machine has one CPU, nothing can be steered off it") }
@@ -169,7 +174,7 @@ mod tests {
             assert!(knob.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", knob.name);
             assert!(knob.why.len() > 30 && knob.source.len() > 8 && !knob.paths.is_empty(), "{}", knob.name);
             assert!(
-                knob.paths.iter().all(|p| ["/proc/", "/sys/", "thread:", "ethtool:", "resctrl:"]
+                knob.paths.iter().all(|p| ["/proc/", "/sys/", "thread:", "ethtool:", "resctrl:", "irqbalance:"]
                     .iter()
                     .any(|beginning| p.starts_with(beginning))),
                 "{}",

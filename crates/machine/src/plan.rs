@@ -157,6 +157,9 @@ fn absent(root: &Root, pattern: &str) -> String {
     if pattern.starts_with("thread:napi/") {
         return "there are none yet: they come with threaded-napi, and get their priority then".into();
     }
+    if pattern == root::IRQBALANCE {
+        return "irqbalance does not run here, or has no socket to be told by (/run/irqbalance)".into();
+    }
     if pattern.starts_with(root::RESCTRL) {
         let systems = root.text("/proc/filesystems").unwrap_or_default();
         return match systems.split_whitespace().any(|name| name == "resctrl") {

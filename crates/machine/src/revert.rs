@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::boot::grubenv;
 use crate::isolate;
-use crate::journal::{Content, Entry, Journal, JournalError, Undo};
+use crate::journal::{Content, Entry, Journal, JournalError, Undo, chosen_by_irqbalance};
 use crate::merge;
-use crate::root::{Root, reason};
+use crate::root::{IRQBALANCE, Root, reason};
 use crate::tree;
 use crate::value_format::ValueFormat;
 
@@ -91,7 +91,7 @@ pub fn undo_for_holder(root: &Root, journal: &Journal) {
 fn undo_all(root: &Root, entries: &[Entry], force: bool) -> Vec<Undone> {
     // Found out beforehand: restoring one value may make the kernel change another.
     let theirs: Vec<Option<String>> =
-        entries.iter().map(|e| if force { None } else { set_by_others(root, e) }).collect();
+        entries.iter().map(|e| if force { None } else { set_by_others(root, e, entries) }).collect();
     let undo = |(entry, theirs): (&Entry, &Option<String>)| undo(root, entry, theirs.as_deref(), force);
     let mut outcomes: Vec<Undone> = entries.iter().zip(&theirs).map(undo).collect();
     // What was refused may have waited for something later in the list (a limit, a group that held tasks).
@@ -126,7 +126,7 @@ fn step(entry: Entry, outcome: Undone) -> Step {
 }
 
 /// The value, where it is neither the one that ontick left there nor the one from before.
-fn set_by_others(root: &Root, entry: &Entry) -> Option<String> {
+fn set_by_others(root: &Root, entry: &Entry, all: &[Entry]) -> Option<String> {
     let (path, form, original, wanted) = match &entry.undo {
         Undo::Value { path, form, original, wanted } => (path, form, original, Some(wanted)),
         Undo::Along { path, form, original } => (path, form, original, None),
@@ -135,13 +135,15 @@ fn set_by_others(root: &Root, entry: &Entry) -> Option<String> {
     // ontick was stopped around this write: whatever the kernel made of it is ontick's.
     let now = root.text(path).ok().filter(|_| entry.done)?;
     let ours = [original].into_iter().chain(wanted).chain(&entry.readback).any(|last| form.same(&now, last));
-    (!ours).then_some(now)
+    (!ours && !chosen_by_irqbalance(all, path, &now)).then_some(now)
 }
 
 fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone {
     let undone = match &entry.undo {
         Undo::Value { path, form, original, wanted } => {
-            undo_value(root, path, *form, original, &form.restoring(original, wanted), theirs)
+            let restoring = form.restoring(original, wanted);
+            take_back_pending(root, entry, path, &restoring)
+                .and_then(|()| undo_value(root, path, *form, original, &restoring, theirs))
         }
         Undo::Along { path, form, original } => undo_value(root, path, *form, original, &form.value(original), theirs),
         Undo::File { path, original, wanted, backup, stood } => {
@@ -162,6 +164,14 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
         Undo::Task { task, started, from, to, .. } => isolate::tasks::put_back(root, *task, *started, from, to),
     };
     undone.unwrap_or_else(|e| Undone::Refused(reason(&e)))
+}
+
+/// What irqbalance was told when ontick was stopped may not show yet, and come later.
+fn take_back_pending(root: &Root, entry: &Entry, path: &str, restoring: &str) -> io::Result<()> {
+    match path == IRQBALANCE && !entry.done && root.exists(path) {
+        true => root.set(path, restoring),
+        false => Ok(()),
+    }
 }
 
 fn undo_folder(root: &Root, path: &str) -> io::Result<Undone> {

@@ -4,6 +4,7 @@
 mod act;
 pub(crate) mod cache;
 mod interface;
+pub(crate) mod irqbalance;
 mod shape;
 mod thread;
 mod variable;
@@ -22,6 +23,8 @@ use cache::Caches;
 pub use cache::RESCTRL;
 pub use interface::ETHTOOL;
 use interface::Parameter;
+use irqbalance::Daemon;
+pub use irqbalance::IRQBALANCE;
 pub use thread::THREAD;
 use thread::Thread;
 
@@ -103,6 +106,10 @@ impl Root {
         if let Some(caches) = Caches::at(path) {
             return caches.allocation(self).map(|allocation| allocation.to_string().into_bytes());
         }
+        if path == IRQBALANCE {
+            let banned = || Daemon::find(self)?.banned().map(|cpus| irqbalance::value_of(&cpus).into_bytes());
+            return if self.live { banned() } else { self.bytes(irqbalance::FILE) };
+        }
         let parameter = Parameter::at(path);
         if let Some(parameter) = parameter.filter(|_| self.live) {
             return parameter.value().map(String::into_bytes);
@@ -157,6 +164,9 @@ impl Root {
         if let Some(caches) = Caches::at(path) {
             return caches.allocation(self).is_ok();
         }
+        if path == IRQBALANCE {
+            return if self.live { Daemon::find(self).is_ok() } else { self.exists(irqbalance::FILE) };
+        }
         if let Some(parameter) = Parameter::at(path) {
             return if self.live { parameter.value().is_ok() } else { self.exists(&parameter.file()) };
         }
@@ -175,7 +185,8 @@ impl Root {
     }
 
     /// Paths that a pattern names; `*` stands for any part of one name. `thread:irq/*` names threads of the kernel, by how
-    /// their names begin, `ethtool:eth1/ring/*` settings of a network interface, and `resctrl:L3` the caches of a level.
+    /// their names begin, `ethtool:eth1/ring/*` settings of a network interface, `resctrl:L3` the caches of a level, and
+    /// `irqbalance:banned-cpus` the CPUs that irqbalance keeps off.
     pub fn matching(&self, pattern: &str) -> Vec<String> {
         if let Some(beginning) = pattern.strip_prefix(THREAD).and_then(|name| name.strip_suffix('*')) {
             return thread::matching(self, beginning);
@@ -183,7 +194,7 @@ impl Root {
         if pattern.starts_with(ETHTOOL) {
             return interface::matching(self, pattern);
         }
-        if pattern.starts_with(RESCTRL) {
+        if pattern.starts_with(RESCTRL) || pattern == IRQBALANCE {
             return Some(pattern.to_owned()).filter(|path| self.exists(path)).into_iter().collect();
         }
         let mut found = vec![String::new()];
@@ -215,6 +226,17 @@ impl Root {
         }
         if let Some(caches) = Caches::at(path) {
             return caches.divide(self, value);
+        }
+        if path == IRQBALANCE && self.live {
+            let ban = || match irqbalance::cpus(value) {
+                Some(cpus) => Daemon::find(self)?.ban(&cpus),
+                None => Err(rustix::io::Errno::INVAL.into()),
+            };
+            let place = Path::new(path);
+            return self.act(Act::Set { path, value }, place, |cut| cut.map_or_else(ban, |_| Ok(())));
+        }
+        if path == IRQBALANCE {
+            return self.set(irqbalance::FILE, value);
         }
         let parameter = Parameter::at(path);
         if let Some(parameter) = parameter.filter(|_| self.live) {

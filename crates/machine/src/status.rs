@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::boot::grubenv;
-use crate::journal::{Content, Entry, Journal, Undo};
+use crate::journal::{Content, Entry, Journal, Undo, chosen_by_irqbalance};
 use crate::knobs;
 use crate::root::Root;
 use crate::value_format::ValueFormat;
@@ -118,7 +118,11 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
             },
         };
         let along = matches!(entry.undo, Undo::Along { .. });
+        let chosen =
+            state == SettingState::ChangedByOthers && chosen_by_irqbalance(journal.entries(), entry.undo.path(), &now);
+        let state = if chosen { SettingState::AsSet } else { state };
         let note = match (along, knobs::interrupts::lags(root, entry.undo.path())) {
+            (false, None) if chosen => Some(format!("irqbalance chose CPU {now} of those that are left to it")),
             (true, _) => Some("the kernel changed it with another setting".into()),
             (_, lag) => lag.map(|cpus| format!("on CPU {cpus} until it occurs next")),
         };

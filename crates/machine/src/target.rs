@@ -181,6 +181,14 @@ impl Target {
         (!cpus.is_empty() && !others.is_empty()).then_some(cpus)
     }
 
+    /// Whether a knob that all profiles have is wanted.
+    pub(crate) fn wants(&self, knob: &str) -> bool {
+        match self.only.is_empty() {
+            true => self.only_arguments.is_none(),
+            false => self.only.iter().any(|name| name == knob),
+        }
+    }
+
     /// The CPUs that other work is steered off.
     pub(crate) fn to_leave(&self) -> CpuList {
         self.cpus.with(&self.siblings)

@@ -35,6 +35,7 @@ mod inspecting;
 mod install;
 mod instruments;
 mod interface_settings;
+mod irqbalance;
 #[path = "../../../record/tests/judges/mod.rs"]
 mod judges;
 mod junit;

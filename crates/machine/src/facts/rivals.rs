@@ -1,8 +1,9 @@
 //! Programs that set the same things as ontick, now or at the next boot.
 
+use ontick_units::CpuList;
 use serde::Serialize;
 
-use crate::root::Root;
+use crate::root::{IRQBALANCE, Root, irqbalance};
 
 /// A program that fights over settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,6 +18,11 @@ pub struct Rival {
     pub at_boot: bool,
     /// How to stop it.
     pub remedy: String,
+    /// Whether it can be told to keep off some CPUs while it runs (irqbalance).
+    pub can_be_told: bool,
+    /// Which it keeps off; root alone is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keeps_off: Option<CpuList>,
 }
 
 struct Known {
@@ -87,7 +93,11 @@ pub(crate) fn probe(root: &Root) -> Vec<Rival> {
             None => format!("stop {}", known.name),
         };
         let at_boot = enabled.is_some();
-        (running || at_boot).then_some(Rival { name: known.name, sets: known.sets, running, at_boot, remedy })
+        let can_be_told = running && known.name == "irqbalance" && root.exists(IRQBALANCE);
+        let told = || irqbalance::cpus(&root.text(IRQBALANCE).ok()?);
+        let keeps_off = if can_be_told { told() } else { None };
+        let Known { name, sets, .. } = *known;
+        (running || at_boot).then_some(Rival { name, sets, running, at_boot, remedy, can_be_told, keeps_off })
     };
     KNOWN.iter().filter_map(rival).collect()
 }

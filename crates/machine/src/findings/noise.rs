@@ -106,9 +106,21 @@ pub(super) const CHECKS: &[Check] = &[
         why: "a program that sets the same things undoes what was set, at once or at the next boot",
         source: "each program's manual; irqbalance(1), tuned-adm(8), raspi-config",
         look: |look| {
+            let cpus = &look.target.cpus;
             let about = |rival: &crate::facts::Rival| {
+                if rival.keeps_off.as_ref().is_some_and(|off| cpus.within(off)) {
+                    return Observation::ok(format!("{} runs, and keeps off CPU {cpus}", rival.name));
+                }
                 let when = if rival.running { "runs" } else { "will run at boot" };
                 let seen = format!("{} {when}: it sets {}", rival.name, rival.sets);
+                if rival.can_be_told {
+                    let should = format!("told to keep off CPU {cpus}");
+                    let found = match rival.keeps_off {
+                        Some(_) => Observation::bad(seen, should),
+                        None => Observation::unknown(format!("{seen}; what it keeps off it tells root alone"), should),
+                    };
+                    return found.knob("irqbalance").boot(Remedy::AtBoot(None));
+                }
                 let found = if rival.running && rival.name == "irqbalance" {
                     Observation::bad(seen, "not while a CPU is dedicated")
                 } else {

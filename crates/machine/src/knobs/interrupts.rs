@@ -3,7 +3,7 @@
 use super::{EVERY, Knob, Want, steered};
 use ontick_rt::thread::Policy;
 
-use crate::root::Root;
+use crate::root::{IRQBALANCE, Root, irqbalance};
 use crate::target::Target;
 use crate::value_format::ValueFormat;
 use ontick_units::CpuList;
@@ -39,6 +39,19 @@ pub(super) const KNOBS: &[Knob] = &[
         want: mask_without,
         why: "devices that come later (USB, network up) would put their interrupts on the wanted CPU",
         source: "kernel: core-api/irq/irq-affinity",
+    },
+    Knob {
+        name: BALANCER,
+        paths: &[IRQBALANCE],
+        form: ValueFormat::List,
+        profiles: EVERY,
+        isolates: false,
+        want: |target, file| match irqbalance::cpus(file.shown) {
+            Some(now) => steered(target, || Want::set(irqbalance::value_of(&now.with(&target.to_leave())))),
+            None => Want::leave("it names no CPUs"),
+        },
+        why: "irqbalance chooses the CPUs of interrupts anew every 10 seconds, the wanted one too unless it is told to keep off",
+        source: "irqbalance(1), API (settings cpus); tuned's irqbalance plug-in (banned_cpus)",
     },
     Knob {
         name: "workqueues",
@@ -91,6 +104,10 @@ pub(super) const KNOBS: &[Knob] = &[
         source: "source 001 (interrupts at FIFO 50, threads at RR 55 and FIFO 99); kernel: core-api/genericirq (threaded)",
     },
 ];
+
+/// The knob of the program that moves interrupts. After those of interrupts, so that it comes back before them: what they go
+/// back to is then not chosen anew.
+pub(crate) const BALANCER: &str = "irqbalance";
 
 /// The knob of the threads that handle interrupts: used where a target names priorities for them.
 pub(crate) const THREADS: &str = "irq-threads";

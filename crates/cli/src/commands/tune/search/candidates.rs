@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ontick_machine::Profile;
-use ontick_machine::knobs;
+use ontick_machine::knobs::{self, Knob};
 use ontick_measure::timer::Job;
 use ontick_measure::{Method, Placement};
 use ontick_rt::cpus;
@@ -145,10 +145,12 @@ impl Candidate {
     }
 }
 
-/// The candidates of a command line, each once. Knobs of a profile are those that have a place in it.
+/// The candidates of a command line, each once. Knobs of a profile are those that have a place in it, and that can be changed
+/// within a moment.
 pub fn expand(words: &[String], profile: Profile, method: Method, cpu: u32) -> Result<Vec<Candidate>, Failure> {
     let mut all: Vec<Candidate> = Vec::new();
-    let knobs = || knobs::all().filter(|knob| knob.profiles.contains(&profile)).map(|knob| Candidate::Knob(knob.name));
+    let is_tried = |knob: &&Knob| knob.profiles.contains(&profile) && !knobs::is_slow(knob);
+    let knobs = || knobs::all().filter(is_tried).map(|knob| Candidate::Knob(knob.name));
     let words: Vec<&str> = if words.is_empty() { vec!["knobs"] } else { words.iter().map(String::as_str).collect() };
     for word in words {
         match word {
