@@ -10,7 +10,7 @@ type Module = Vec<String>;
 
 /// The modules of `machine`, lowest first: each uses those of lower layers alone. The architecture page has them too.
 const LAYERS_OF_MACHINE: [&[&str]; 10] = [
-    &["root", "value_format", "config_txt", "device_tree", "merge", "service_unit"],
+    &["root", "value_format", "config_txt", "device_tree", "merge", "service_unit", "own_setting"],
     &["facts", "resctrl"],
     &["target", "ownership", "wanted_cpus"],
     &["findings", "knobs"],

@@ -29,6 +29,7 @@ pub mod isolate;
 pub mod journal;
 pub mod knobs;
 pub mod merge;
+pub mod own_setting;
 pub mod ownership;
 pub mod plan;
 pub mod profile_file;

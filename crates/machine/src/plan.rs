@@ -1,5 +1,7 @@
 //! Every change that would be made, as current → wanted, with the reason. Making a plan changes nothing.
 
+mod own;
+
 use serde::Serialize;
 
 use crate::facts::{Facts, Preemption};
@@ -9,6 +11,8 @@ use crate::knobs::{self, Knob, KnobFile, UnknownKnob, Want};
 use crate::root::{self, Root, reason};
 use crate::target::Target;
 use crate::value_format::ValueFormat;
+
+pub use own::OWN;
 
 /// What `tune` would do.
 #[derive(Debug, Clone, Serialize)]
@@ -27,7 +31,7 @@ pub struct TuningPlan {
 /// One file of one knob.
 #[derive(Debug, Clone, Serialize)]
 pub struct Item {
-    /// The knob.
+    /// The knob; [`OWN`] for a setting of one's own.
     pub knob: &'static str,
     /// The file; the pattern where no file answers to it.
     pub path: String,
@@ -59,12 +63,14 @@ pub enum State {
     Absent(String),
     /// It is there but cannot be read.
     Unreadable(String),
+    /// It is not to be set, for this reason.
+    Refused(String),
     /// It would affect other programs' tasks and needs `--isolate`.
     NeedsIsolate,
 }
 
 impl TuningPlan {
-    /// Plans the knobs of the profile, or those that the target names.
+    /// Plans the knobs of the profile, or those that the target names, and the settings of one's own.
     pub fn make(root: &Root, facts: &Facts, target: &Target) -> Result<Self, UnknownKnob> {
         for name in &target.only {
             knobs::named(name)?;
@@ -76,7 +82,10 @@ impl TuningPlan {
             true => knob.profiles.contains(&target.profile),
             false => target.only.iter().any(|name| name == knob.name),
         };
-        let items = knobs::all().filter(asked).flat_map(|knob| items(root, facts, target, knob)).collect();
+        let mut items: Vec<Item> =
+            knobs::all().filter(asked).flat_map(|knob| items(root, facts, target, knob)).collect();
+        let own: Vec<Item> = target.own.iter().map(|setting| own::item(root, setting, &items)).collect();
+        items.extend(own);
         let mut notes = Vec::new();
         let threaded = facts.kernel.preemption == Preemption::Rt || facts.arguments.get("threadirqs").is_some();
         if !target.irq_threads.is_empty() && !threaded {

@@ -3,7 +3,9 @@
 use ontick_units::CpuList;
 use toml::de::{DeTable, DeValue};
 
+use crate::facts::arguments::key_of;
 use crate::knobs;
+use crate::own_setting::OwnSetting;
 use crate::target::Profile;
 
 /// Name and version of the format.
@@ -20,8 +22,10 @@ pub struct ProfileFile {
     pub cpus: Option<CpuList>,
     /// The settings.
     pub knobs: Vec<String>,
-    /// The kernel arguments, by their names.
+    /// The kernel arguments, by their names or with values of their own.
     pub arguments: Vec<String>,
+    /// Settings of one's own.
+    pub set: Vec<OwnSetting>,
 }
 
 /// Why a file is no profile.
@@ -43,7 +47,7 @@ pub enum ProfileFileError {
         problem: String,
     },
     /// A key that there is not.
-    #[error("there is no {0} (format, profile, cpus, knobs, arguments)")]
+    #[error("there is no {0} (format, profile, cpus, knobs, arguments, [set])")]
     UnknownKey(String),
 }
 
@@ -61,7 +65,7 @@ impl ProfileFile {
         if text("format")?.as_deref() != Some(FORMAT) {
             return Err(ProfileFileError::Foreign);
         }
-        let known = ["format", "profile", "cpus", "knobs", "arguments"];
+        let known = ["format", "profile", "cpus", "knobs", "arguments", "set"];
         if let Some(key) = table.keys().find(|key| !known.contains(&key.get_ref().as_ref())) {
             return Err(ProfileFileError::UnknownKey(key.get_ref().to_string()));
         }
@@ -84,10 +88,21 @@ impl ProfileFile {
         };
         let knobs = list("knobs", |name| knobs::named(name).map(|k| k.name.into()).map_err(|e| e.to_string()))?;
         let arguments = list("arguments", argument)?;
-        match (table.get("knobs").is_some(), knobs.is_empty() && arguments.is_empty()) {
+        let name = |argument: &str| key_of(argument).replace('-', "_");
+        if let Some(twice) =
+            (1..arguments.len()).find(|at| arguments[..*at].iter().any(|a| name(a) == name(&arguments[*at])))
+        {
+            return Err(wrong("arguments", format!("\"{}\" is there twice", arguments[twice])));
+        }
+        let set = match table.get("set").map(|value| value.get_ref()) {
+            None => Vec::new(),
+            Some(DeValue::Table(own)) => own_settings(own).map_err(|problem| wrong("set", problem))?,
+            Some(_) => return Err(wrong("set", "must be a table ([set])".into())),
+        };
+        match (table.get("knobs").is_some(), knobs.is_empty() && arguments.is_empty() && set.is_empty()) {
             (false, true) => Err(wrong("knobs", "is missing".into())),
             (true, true) => Err(wrong("knobs", "names no setting".into())),
-            _ => Ok(Self { profile, cpus, knobs, arguments }),
+            _ => Ok(Self { profile, cpus, knobs, arguments, set }),
         }
     }
 
@@ -109,8 +124,47 @@ impl ProfileFile {
         if !self.arguments.is_empty() {
             list("arguments", &self.arguments);
         }
+        if !self.set.is_empty() {
+            text += "\n[set]\n";
+        }
+        let quoted = |text: &str| format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""));
+        self.set.iter().for_each(|own| text += &format!("{} = {}\n", quoted(&own.path), quoted(&own.value)));
         text
     }
+}
+
+/// The settings of a table, each once. `vm.nr_hugepages` without quotes is a table `vm` in TOML.
+fn own_settings(table: &DeTable<'_>) -> Result<Vec<OwnSetting>, String> {
+    let mut all: Vec<OwnSetting> = Vec::new();
+    let mut pending: Vec<(String, &DeValue<'_>)> = named("", table);
+    while let Some((name, value)) = pending.pop() {
+        let value = match value {
+            DeValue::Table(inner) => {
+                pending.extend(named(&format!("{name}."), inner));
+                continue;
+            }
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) => match i128::from_str_radix(number.as_str(), number.radix()) {
+                Ok(number) => number.to_string(),
+                Err(_) => return Err(format!("\"{name}\": {number} is too large")),
+            },
+            _ => return Err(format!("\"{name}\" must be a text or a whole number")),
+        };
+        let own = OwnSetting::new(&name, &value).map_err(|e| e.to_string())?;
+        if all.iter().any(|known| known.path == own.path) {
+            return Err(format!("{} is set twice", own.path));
+        }
+        all.push(own);
+    }
+    Ok(all)
+}
+
+/// What a table holds, the last first.
+fn named<'a>(before: &str, table: &'a DeTable<'a>) -> Vec<(String, &'a DeValue<'a>)> {
+    let each = table.iter().map(|(key, value)| (format!("{before}{}", key.get_ref()), value.get_ref()));
+    let mut all: Vec<_> = each.collect();
+    all.reverse();
+    all
 }
 
 /// What is wrong and where, in one line: the line of the file may be as long as the file.
@@ -121,11 +175,39 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {}", error.message())
 }
 
-/// A kernel argument's name, without a value.
-fn argument(name: &str) -> Result<String, String> {
-    match !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c)) {
-        true => Ok(name.into()),
-        false => Err(format!("\"{name}\" is no name of a kernel argument (without its value, which the profile has)")),
+/// What says how the machine starts: one that is replaced may keep it from that.
+const OF_THE_START: [&str; 14] = [
+    "BOOT_IMAGE",
+    "console",
+    "cryptdevice",
+    "earlycon",
+    "init",
+    "initrd",
+    "ontick",
+    "rdinit",
+    "resume",
+    "ro",
+    "root",
+    "rootflags",
+    "rootfstype",
+    "rw",
+];
+
+/// A kernel argument's name, which gets the profile's value, or one with a value. Some of the files that hold them are read by a
+/// shell.
+fn argument(text: &str) -> Result<String, String> {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    let is_plain = |text: &str, more: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    match () {
+        () if !is_plain(name, "_-.") || !value.is_none_or(|value| is_plain(value, "_-.,:=+/@%")) => Err(format!(
+            "\"{text}\" is no kernel argument such as nohz_full, to which the profile gives a value, or mce=ignore_ce"
+        )),
+        () if OF_THE_START.contains(&name) => {
+            Err(format!("\"{text}\" says how the machine starts: it is not a profile's to change"))
+        }
+        () => Ok(text.into()),
     }
 }
 
@@ -140,15 +222,38 @@ mod tests {
             cpus: Some("1,3".parse().unwrap()),
             knobs: vec!["governor".into(), "stat-interval".into()],
             arguments: Vec::new(),
+            set: Vec::new(),
         };
         let text = profile.text(&["found here".into(), "one\nknobs = []".into()]);
         assert_eq!(ProfileFile::parse(&text), Ok(profile.clone()), "{text}");
-        let at_boot = ProfileFile { arguments: vec!["nohz_full".into(), "skew_tick".into()], ..profile };
+        let at_boot = ProfileFile { arguments: vec!["nohz_full".into(), "tsc=reliable".into()], ..profile };
         let alone = ProfileFile { knobs: Vec::new(), ..at_boot.clone() };
         let anywhere = ProfileFile { cpus: None, ..at_boot.clone() };
-        for profile in [at_boot, alone, anywhere] {
+        let own = |name: &str, value: &str| OwnSetting::new(name, value).unwrap();
+        let set = vec![own("kernel.core_pattern", r#"|/bin/x "%p" \"#), own("vm.nr_hugepages", "64")];
+        let own = ProfileFile { knobs: Vec::new(), arguments: Vec::new(), set: set.clone(), ..at_boot.clone() };
+        let all = ProfileFile { set, ..at_boot.clone() };
+        for profile in [at_boot, alone, anywhere, own, all] {
             assert_eq!(ProfileFile::parse(&profile.text(&[])), Ok(profile));
         }
+    }
+
+    #[test]
+    fn settings_of_ones_own_are_read_with_quotes_and_without() {
+        let text = "format = \"ontick-profile/1\"\nprofile = \"low-latency\"\n[set]\nvm.nr_hugepages = 0x40\n\
+                    net.core.rmem_max = \"212992\"\n\"net.core.busy_poll\" = 50\n\"/sys/kernel/mm/ksm/run\" = -1\n";
+        let set = ProfileFile::parse(text).unwrap().set;
+        let mut found: Vec<String> = set.iter().map(|own| format!("{}={}", own.path, own.value)).collect();
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "/proc/sys/net/core/busy_poll=50",
+                "/proc/sys/net/core/rmem_max=212992",
+                "/proc/sys/vm/nr_hugepages=64",
+                "/sys/kernel/mm/ksm/run=-1"
+            ]
+        );
     }
 
     #[test]
@@ -164,8 +269,24 @@ mod tests {
             (&format!("{format}profile = \"low-latency\""), "knobs: is missing"),
             (&format!("{format}profile = \"low-latency\"\nknobs = []"), "names no setting"),
             (&format!("{format}profile = \"low-latency\"\nknobs = [\"colour\"]"), "no knob \"colour\""),
-            (&format!("{format}profile = \"low-latency\"\narguments = [\"isolcpus=1\"]"), "arguments: \"isolcpus=1\""),
+            (&format!("{format}profile = \"low-latency\"\narguments = [\"isolcpus=\"]"), "arguments: \"isolcpus=\""),
+            (&format!("{format}profile = \"low-latency\"\narguments = [\"a=$x\"]"), "arguments: \"a=$x\" is no kernel"),
+            (&format!("{format}profile = \"low-latency\"\narguments = [\"a b\"]"), "arguments: \"a b\" is no kernel"),
+            (&format!("{format}profile = \"low-latency\"\narguments = [\"root=/x\"]"), "says how the machine starts"),
+            (
+                &format!("{format}profile = \"low-latency\"\narguments = [\"rcu-nocbs=1\", \"rcu_nocbs\"]"),
+                "\"rcu_nocbs\" is there twice",
+            ),
             (&format!("{format}profile = \"low-latency\"\ncpus = \"x\"\nknobs = [\"governor\"]"), "cpus: "),
+            (&format!("{format}profile = \"low-latency\"\nset = 1"), "set: must be a table"),
+            (&format!("{format}profile = \"low-latency\"\n[set]"), "knobs: is missing"),
+            (&format!("{format}profile = \"low-latency\"\n[set]\nvm.x = 1.5"), "set: \"vm.x\" must be a text or"),
+            (&format!("{format}profile = \"low-latency\"\n[set]\nvm = true"), "set: \"vm\" must be a text or"),
+            (&format!("{format}profile = \"low-latency\"\n[set]\n\"/etc/x\" = 1"), "set: \"/etc/x\" is neither"),
+            (
+                &format!("{format}profile = \"low-latency\"\n[set]\nvm.x = 1\n\"vm.x\" = 2"),
+                "/proc/sys/vm/x is set twice",
+            ),
             (&format!("{format}profile = \"low-latency\"\nknob = [\"governor\"]"), "there is no knob ("),
         ] {
             let error = ProfileFile::parse(text).unwrap_err().to_string();

@@ -441,10 +441,30 @@ impl Root {
         self.place(path)
     }
 
+    /// A path with its links followed, as the machine names it.
+    pub(crate) fn real(&self, path: &str) -> io::Result<String> {
+        let place = self.resolve(path)?;
+        let inside = place.strip_prefix(&self.base).map_err(io::Error::other)?;
+        Ok(format!("/{}", inside.display()))
+    }
+
+    /// Whether a file of the kernel is made to be written; whether this process may is another question.
+    pub(crate) fn is_writable(&self, path: &str) -> bool {
+        self.mode(path).is_some_and(|mode| mode & 0o222 != 0)
+    }
+
+    /// The same of reading.
+    pub(crate) fn is_readable(&self, path: &str) -> bool {
+        self.mode(path).is_some_and(|mode| mode & 0o444 != 0)
+    }
+
+    fn mode(&self, path: &str) -> Option<u32> {
+        fs::metadata(self.place(path).ok()?).ok().map(|found| found.mode())
+    }
+
     /// Whether others than its owner and group may read a file; not where it is not there.
     pub(crate) fn is_public(&self, path: &str) -> Option<bool> {
-        let found = fs::metadata(self.place(path).ok()?).ok()?;
-        Some(found.mode() & 0o004 != 0)
+        self.mode(path).map(|mode| mode & 0o004 != 0)
     }
 
     /// Makes a folder of state (0755), or checks one that is there: no other user could have written what lies in it.

@@ -6,6 +6,7 @@ use ontick_units::CpuList;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
+use crate::own_setting::OwnSetting;
 
 /// A set of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,9 +63,13 @@ pub struct Target {
     pub isolate: bool,
     /// Only these knobs, whatever the profile; empty for the profile's.
     pub only: Vec<String>,
-    /// Only these kernel arguments, where a profile file names what is wanted: its knobs are then all of `only`.
+    /// Only these kernel arguments, by name or with a value, where a profile file names what is wanted: its knobs are then all
+    /// of `only`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_arguments: Option<Vec<String>>,
+    /// Settings of one's own beside the knobs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnSetting>,
     /// The policies that threads of interrupts get.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub irq_threads: Vec<IrqThreads>,
@@ -168,6 +173,7 @@ impl Target {
             isolate: false,
             only: Vec::new(),
             only_arguments: None,
+            own: Vec::new(),
             irq_threads: Vec::new(),
             interfaces: Vec::new(),
         })

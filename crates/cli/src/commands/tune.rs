@@ -102,9 +102,9 @@ impl Wanted {
         self.interface.look(&root, &mut facts)?;
         let mut target = self.target.target(&root, &facts)?;
         if !self.knobs.is_empty() {
-            (target.only, target.only_arguments) = (self.knobs.clone(), None);
+            (target.only, target.only_arguments, target.own) = (self.knobs.clone(), None, Vec::new());
         }
-        if !self.boot && target.only.is_empty() && target.only_arguments.is_some() {
+        if !self.boot && target.only.is_empty() && target.own.is_empty() && target.only_arguments.is_some() {
             return Err(Failure::new(
                 "this profile file is of kernel arguments alone, which take effect at boot: add --boot",
             ));
@@ -122,17 +122,24 @@ impl Wanted {
         let mut plan = boot::plan(root, facts, target, self.tryboot).map_err(errors::no_boot_plan)?;
         let (cpus, profile) = (target.cpus.to_string(), target.profile.name());
         let mut command = vec!["tune", "apply"];
-        command.extend(target.only.iter().map(String::as_str));
+        if target.own.is_empty() {
+            command.extend(target.only.iter().map(String::as_str));
+        }
+        let profile = if target.own.is_empty() { profile } else { boot::unit::PROFILE };
         command.extend(["--cpu", &cpus, "--profile", profile]);
         command.extend(target.isolate.then_some("--isolate"));
         let irq_threads: Vec<String> = target.irq_threads.iter().map(IrqThreads::to_string).collect();
         command.extend(irq_threads.iter().flat_map(|wanted| ["--irq-threads", wanted]));
         match (self.tryboot, boot::unit::is_read(root)) {
             // A profile file of kernel arguments alone has no settings that would be applied at each boot.
-            _ if target.only.is_empty() && target.only_arguments.is_some() => {}
+            _ if target.only.is_empty() && target.own.is_empty() && target.only_arguments.is_some() => {}
             (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
-            (false, true) => boot::unit::add_to(&mut plan, root, &program(root)?, &command).map_err(Failure::new)?,
+            (false, true) => {
+                boot::unit::keep_profile(&mut plan, root, target)?;
+                boot::unit::add_to(&mut plan, root, &program(root)?, &command).map_err(Failure::new)?;
+            }
             (false, false) => {
+                boot::unit::keep_profile(&mut plan, root, target)?;
                 let line = command.join(" ");
                 plan.notes.push(format!("no systemd here: let this run at each boot (/etc/rc.local): ontick {line}"));
             }

@@ -56,7 +56,7 @@ pub fn target(facts: &Facts, cpus: Option<CpuList>) -> Result<Target, Failure> {
 
 fn left(item: &Item) -> String {
     let why = match &item.state {
-        State::Left(why) | State::Absent(why) | State::Unreadable(why) => why,
+        State::Left(why) | State::Absent(why) | State::Unreadable(why) | State::Refused(why) => why,
         _ => "it would affect other programs (ontick tune apply --isolate)",
     };
     format!("{} is left as it is: {why}", item.knob)

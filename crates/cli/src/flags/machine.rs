@@ -170,7 +170,7 @@ pub struct TargetFlags {
     #[arg(long, value_name = "LIST|isolated|all", value_parser = str::parse::<WantedCpus>)]
     cpu: Option<WantedCpus>,
     /// dedicated-core (one core for one program), low-latency (all cores answer quickly) or throughput-safe
-    /// (only what costs the others nothing); or a file that `tune search --out` wrote
+    /// (only what costs the others nothing); or a file, as `tune search --out` writes it, which may have settings of your own
     #[arg(long, value_name = "PROFILE|FILE", default_value = "dedicated-core", value_parser = profile)]
     profile: Chosen,
 }
@@ -221,9 +221,9 @@ impl TargetFlags {
         match &self.profile {
             Chosen::Named(profile) => target(root, facts, named, *profile),
             Chosen::File(path) => {
-                let ProfileFile { profile, cpus, knobs, arguments } = read_profile(path)?;
+                let ProfileFile { profile, cpus, knobs, arguments, set } = read_profile(path)?;
                 let target = target(root, facts, named.or(cpus), profile)?;
-                Ok(Target { only: knobs, only_arguments: Some(arguments), ..target })
+                Ok(Target { only: knobs, only_arguments: Some(arguments), own: set, ..target })
             }
         }
     }

@@ -377,7 +377,7 @@ fn a_modelled_search_shows_how_many_boots_it_takes() {
 fn arguments_that_were_found_are_applied_at_boot_and_no_others() {
     let pc = Pc::lay(Loader::Grub);
     let file = pc.machine.place("/var/found.toml");
-    let found = "format = \"ontick-profile/1\"\nprofile = \"dedicated-core\"\ncpus = \"3\"\narguments = [\"nohz_full\", \"skew_tick\", \"other\"]\n";
+    let found = "format = \"ontick-profile/1\"\nprofile = \"dedicated-core\"\ncpus = \"3\"\narguments = [\"mce=ignore_ce\", \"nohz_full\", \"skew_tick\", \"other\"]\n";
     fs::write(&file, found).unwrap();
     let before = pc.files();
     let of = ["--profile", file.to_str().unwrap(), "--root", pc.machine.folder().to_str().unwrap()];
@@ -391,7 +391,7 @@ fn arguments_that_were_found_are_applied_at_boot_and_no_others() {
         stderr(&applied)
     );
     let line = pc.machine.read("/etc/default/grub.d/zz-ontick.cfg");
-    assert!(line.ends_with("=\"$GRUB_CMDLINE_LINUX_DEFAULT nohz_full=3 skew_tick=1\"\n"), "{line}");
+    assert!(line.ends_with("=\"$GRUB_CMDLINE_LINUX_DEFAULT nohz_full=3 skew_tick=1 mce=ignore_ce\"\n"), "{line}");
     assert!(
         !fs::exists(pc.machine.place("/etc/systemd/system/ontick-tune.service")).unwrap(),
         "there is no setting for it"

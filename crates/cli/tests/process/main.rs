@@ -76,6 +76,7 @@ mod network_time_watch;
 mod no_worse;
 mod observers;
 mod otlp;
+mod own_settings;
 mod pico;
 mod plan_options;
 mod planted;

@@ -2,12 +2,16 @@
 
 use super::apply::make_folders;
 use super::{BootPlan, BootWriteError, Edit};
-use crate::journal::{Journal, Undo};
+use crate::journal::{Journal, JournalError, Undo};
+use crate::profile_file::ProfileFile;
 use crate::root::{FileError, Root};
 use crate::service_unit::{ServiceUnit, UnitError};
+use crate::target::Target;
 
 /// Where the unit of the settings lies.
 pub const PATH: &str = "/etc/systemd/system/ontick-tune.service";
+/// Where the profile's file lies that the unit reads, where it reads one.
+pub const PROFILE: &str = "/etc/ontick/tune-boot.toml";
 /// Where that of a search lies.
 pub const SEARCH_PATH: &str = "/etc/systemd/system/ontick-search.service";
 /// The way out of both: whoever boots once with this on the kernel's command line has none of them.
@@ -60,6 +64,27 @@ pub fn search_text(program: &str, arguments: &[&str]) -> Result<String, UnitErro
         .section("Install")
         .value("WantedBy", "multi-user.target")?;
     Ok(unit.text())
+}
+
+/// Adds a profile's file of root's own to a plan, where the target has settings that no knob is about: whoever wrote the one
+/// that was given may write it anew. One of an earlier plan that is of no use any more is emptied.
+pub fn keep_profile(plan: &mut BootPlan, root: &Root, target: &Target) -> Result<(), JournalError> {
+    let before = root.text(PROFILE).ok();
+    let note = "Written by ontick tune --boot for its unit; ontick tune revert takes it out again.";
+    let text = match target.own.is_empty() {
+        true if Journal::read(root)?.entry(PROFILE).is_some() => format!("# {note}\n"),
+        true => return Ok(()),
+        false => ProfileFile {
+            profile: target.profile,
+            cpus: Some(target.cpus.clone()),
+            knobs: target.only.clone(),
+            arguments: Vec::new(),
+            set: target.own.clone(),
+        }
+        .text(&[note.into()]),
+    };
+    plan.edits.extend(Edit::new(PROFILE, before, text));
+    Ok(())
 }
 
 /// Adds the unit's file to a plan.

@@ -72,11 +72,17 @@ pub(super) fn arguments(facts: &Facts, target: &Target) -> (Vec<Argument>, Vec<S
         }
     }
     if let Some(only) = &target.only_arguments {
-        let missing = only.iter().filter(|name| wanted.iter().all(|argument| argument.key != **name));
+        let named = only.iter().filter(|argument| !argument.contains('='));
+        let missing = named.filter(|name| wanted.iter().all(|argument| argument.key != **name));
         notes.extend(
             missing.map(|name| format!("{name} of the profile's file is left out: it is not wanted on this machine")),
         );
         wanted.retain(|argument| only.contains(&argument.key));
+        wanted.extend(only.iter().filter_map(|argument| argument.split_once('=')).map(|(key, value)| Argument {
+            key: key.into(),
+            value: value.into(),
+            why: "the profile's file asks for it",
+        }));
     }
     (wanted, notes)
 }

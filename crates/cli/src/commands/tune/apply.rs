@@ -4,7 +4,7 @@ use clap::Args;
 use ontick_machine::apply::apply_appeared;
 use ontick_machine::boot;
 use ontick_machine::isolate::{self, Isolated};
-use ontick_machine::plan::{Item, State};
+use ontick_machine::plan::{Item, OWN, State};
 use ontick_machine::{Journal, apply};
 
 use super::done::{BootDone, Done};
@@ -19,7 +19,7 @@ use crate::{temporary_settings, terminal};
 /// setting was refused; the others are changed all the same.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick tune apply\n  sudo ontick tune apply governor stat-interval\n  sudo ontick tune apply --cpu 3 --isolate\n  sudo ontick tune apply --interface eth1\n  sudo ontick tune apply --boot --tryboot"
+    after_help = "Examples:\n  sudo ontick tune apply\n  sudo ontick tune apply governor stat-interval\n  sudo ontick tune apply --cpu 3 --isolate\n  sudo ontick tune apply --interface eth1\n  sudo ontick tune apply --profile ./mine.toml   settings of a file\n  sudo ontick tune apply --boot --tryboot"
 )]
 pub struct Apply {
     #[command(flatten)]
@@ -57,9 +57,10 @@ pub(super) fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Don
     apply_appeared(&root, &facts, &plan, journal, &mut applied);
     // What was not there at first may have come with another setting.
     let came = |item: &&Item| applied.changes.iter().any(|change| change.knob == item.knob && change.path != item.path);
-    let is_absent = |item: &&Item| matches!(item.state, State::Absent(_));
+    let is_absent = |item: &&Item| matches!(item.state, State::Absent(_)) && item.knob != OWN;
     let left = plan.left().filter(|item| !(is_absent(item) && came(item)));
-    let left = if target.only.is_empty() { Vec::new() } else { left.cloned().collect() };
+    // Of a whole profile what is left is no news, and what was asked for by name is.
+    let left = left.filter(|item| !target.only.is_empty() || item.knob == OWN).cloned().collect();
     let mut done = Done { applied, left, unseen: render::is_unseen(&plan.items), isolated: None, boot: None };
     if done.applied.stopped.is_some() {
         return Ok(done);

@@ -26,7 +26,7 @@ pub fn plan(plan: &TuningPlan, all: bool, style: &Style) -> String {
     let (profile, cpus, others) = (target.profile.name(), &target.cpus, &target.others);
     let head = format!("profile {profile} · CPU {cpus} for timed programs, CPU {others} for everything else");
     let mut text = labelled("", &head, style) + "\n";
-    let would = |i: &&Item| matches!(i.state, State::Change | State::NeedsIsolate);
+    let would = |i: &&Item| matches!(i.state, State::Change | State::NeedsIsolate | State::Refused(_));
     let (shown, rest): (Vec<&Item>, Vec<&Item>) = plan.items.iter().partition(would);
     let mut entries = grouped(&shown, |i| &i.path, planned);
     if all {
@@ -55,6 +55,7 @@ fn planned(item: &Item) -> Entry {
         State::Left(why) => (Mark::Plain, "leave", format!("{}: {why}", item.current)),
         State::Absent(why) => (Mark::Plain, "absent", why.clone()),
         State::Unreadable(why) => (Mark::Plain, "unread", why.clone()),
+        State::Refused(why) => (Mark::Bad, "refused", why.clone()),
     };
     let reason = matches!(item.state, State::Change | State::NeedsIsolate).then(|| ("why", item.why.to_owned()));
     entry(mark, word, item.knob, said, reason.into_iter().collect())

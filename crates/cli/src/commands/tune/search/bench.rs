@@ -190,7 +190,7 @@ fn differs_in<'a>(root: &Root, base: &'a BTreeMap<String, String>) -> Option<(&'
 
 fn nothing_to_change(plan: &TuningPlan) -> String {
     let reason = plan.items.iter().find_map(|item| match &item.state {
-        State::Left(why) | State::Absent(why) | State::Unreadable(why) => Some(why.clone()),
+        State::Left(why) | State::Absent(why) | State::Unreadable(why) | State::Refused(why) => Some(why.clone()),
         State::NeedsIsolate => Some("it would affect other programs (ontick tune apply --isolate)".into()),
         State::AsWanted | State::Change => None,
     });

@@ -48,7 +48,7 @@ pub fn write_profile(path: &Path, asked: &Asked, found: &Search) -> Result<Strin
     }
     notes.extend(loop_options(&of_loop, found).map(|of| format!("Of the loop, which the program chooses: {of}.")));
     let cpus = asked.cpus.parse().ok();
-    let text = ProfileFile { profile: asked.profile, cpus, knobs, arguments }.text(&notes);
+    let text = ProfileFile { profile: asked.profile, cpus, knobs, arguments, set: Vec::new() }.text(&notes);
     store::write_whole(path, text.as_bytes())?;
     let boot = if asked.boots.is_some() { "--boot " } else { "" };
     Ok(format!("Apply the set: sudo ontick tune apply {boot}--profile {file}\n"))

@@ -1,0 +1,78 @@
+//! Settings of one's own: what is to be done about each, where it can be set and put back.
+
+use super::{Item, State};
+use crate::own_setting::OwnSetting;
+use crate::root::{Root, reason};
+use crate::value_format::ValueFormat;
+
+/// What they are called where knobs have their names.
+pub const OWN: &str = "set";
+
+/// The item of one, beside those of the knobs.
+pub(super) fn item(root: &Root, setting: &OwnSetting, knobs: &[Item]) -> Item {
+    let path = &setting.path;
+    let (mut form, mut current) = (ValueFormat::Words, String::new());
+    let state = match looked_at(root, path) {
+        Err(state) => state,
+        Ok(shown) => {
+            form = form_of(&shown, &setting.value);
+            current = form.value(&shown);
+            match knobs.iter().find(|item| is_same(root, &item.path, path)) {
+                Some(item) => State::Refused(format!("{} is about this file, too: leave one of them out", item.knob)),
+                None if form.same(&setting.value, &shown) => State::AsWanted,
+                None => State::Change,
+            }
+        }
+    };
+    Item {
+        knob: OWN,
+        path: path.clone(),
+        form,
+        current,
+        wanted: setting.value.clone(),
+        state,
+        why: "the profile's file asks for it",
+        source: "the profile's file",
+    }
+}
+
+/// What a file shows that can be set and put back.
+fn looked_at(root: &Root, path: &str) -> Result<String, State> {
+    let refused = |why: &str| State::Refused(why.into());
+    if !root.exists(path) {
+        return Err(State::Absent("this machine does not have it".into()));
+    }
+    match root.real(path) {
+        Ok(real) if ["/sys/", "/proc/sys/"].iter().any(|folder| real.starts_with(folder)) => {}
+        Ok(real) => {
+            return Err(State::Refused(format!("a link leads to {real}, which is not below /sys or /proc/sys")));
+        }
+        Err(e) => return Err(State::Unreadable(reason(&e))),
+    }
+    if !root.is_writable(path) {
+        return Err(refused("it cannot be written"));
+    }
+    if !root.is_readable(path) {
+        return Err(refused("it cannot be read, so it could not be put back"));
+    }
+    let shown = root.text(path).map_err(|e| State::Unreadable(reason(&e)))?;
+    match shown.trim().lines().count() > 1 {
+        true => Err(refused("it shows several lines, which could not be put back")),
+        false => Ok(shown),
+    }
+}
+
+/// A file that shows all its choices takes one of them.
+fn form_of(shown: &str, wanted: &str) -> ValueFormat {
+    let chosen = ValueFormat::Choice.value(shown);
+    let choices = shown.split_whitespace().map(|word| word.trim_matches(['[', ']', '(', ')']));
+    match chosen != shown.trim() && choices.into_iter().any(|choice| choice == wanted) {
+        true => ValueFormat::Choice,
+        false => ValueFormat::Words,
+    }
+}
+
+fn is_same(root: &Root, path: &str, own: &str) -> bool {
+    path == own
+        || path.starts_with('/') && root.real(path).is_ok_and(|real| root.real(own).is_ok_and(|own| own == real))
+}
