@@ -118,6 +118,7 @@ mod switch_proof_shaped;
 mod switch_redundancy;
 mod switch_spanning_tree;
 mod switch_streams;
+mod switch_synchronised;
 mod switch_tables;
 mod switch_tags;
 mod switch_user;

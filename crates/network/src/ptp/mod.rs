@@ -22,7 +22,7 @@ mod watch;
 pub use client::{Client, ClientError, Observation, Offset, PortObservation, PortProperties};
 pub use configuration::{Node, NodeError};
 pub use holdover::{Holdover, Verdict};
-pub use management::{ClockIdentity, PortState};
+pub use management::{Addressing, ClockIdentity, PortState};
 pub use programs::{Linuxptp, ProgramError, clock_programs};
 pub use role::Role;
 pub use socket::{SocketDir, SocketError, check_socket, report_path};

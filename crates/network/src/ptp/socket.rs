@@ -79,7 +79,7 @@ impl SocketDir {
             true => fs::create_dir_all(top).map_err(|error| unusable(error.into()))?,
             false => state_dir::create(&self.home, top, 0o700).map_err(unusable)?,
         }
-        self.running()?;
+        self.clean()?;
         let path = self.home.join(format!("{node}.{}", std::process::id()));
         // ptp4l puts more behind it for its second socket.
         if path.as_os_str().len() + 2 > LONGEST_PATH {
@@ -88,34 +88,52 @@ impl SocketDir {
         Ok(path)
     }
 
-    /// The sockets of ptp4l that run, each with the name of its node.
+    /// The sockets of ptp4l that run, each with the name of its node. Changes nothing.
     pub fn running(&self) -> Result<Vec<(String, PathBuf)>, SocketError> {
+        Ok(self.look()?.running)
+    }
+
+    /// Removes what killed processes left.
+    fn clean(&self) -> Result<(), SocketError> {
+        // Somebody else may be quicker.
+        self.look()?.left.iter().for_each(|file| drop(fs::remove_file(file)));
+        Ok(())
+    }
+
+    fn look(&self) -> Result<Found, SocketError> {
         let unreadable = |why| SocketError::Unreadable { home: self.home.clone(), why };
+        let mut found = Found::default();
         let entries = match fs::read_dir(&self.home) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
             entries => entries.map_err(unreadable)?,
         };
-        let mut running = Vec::new();
         for entry in entries {
             let path = entry.map_err(unreadable)?.path();
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
             if let Some(socket) = reported(name) {
                 // It is written while there is a socket: one without is a killed process's.
                 if !self.home.join(socket).exists() {
-                    drop(fs::remove_file(&path));
+                    found.left.push(path);
                 }
                 continue;
             }
-            let Some(node) = node(name) else { continue };
+            let Some(node) = node(name).filter(|_| is_socket(&path)) else { continue };
             match listens(&path).map_err(unreadable)? {
-                true => running.push((node.to_owned(), path)),
-                // Somebody else may have been quicker.
-                false => [report_path(&path), path].into_iter().for_each(|file| drop(fs::remove_file(file))),
+                true => found.running.push((node.to_owned(), path)),
+                false => found.left.extend([report_path(&path), path]),
             }
         }
-        running.sort();
-        Ok(running)
+        found.running.sort();
+        Ok(found)
     }
+}
+
+/// What a folder of sockets has.
+#[derive(Default)]
+struct Found {
+    running: Vec<(String, PathBuf)>,
+    /// Of processes that were killed.
+    left: Vec<PathBuf>,
 }
 
 /// Where the process that runs a ptp4l reports what that does not know: beside its socket.
@@ -156,6 +174,10 @@ fn reported(name: &str) -> Option<&str> {
     node(socket).map(|_| socket)
 }
 
+fn is_socket(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
 fn listens(socket: &Path) -> io::Result<bool> {
     match UnixDatagram::unbound()?.connect(socket) {
         Ok(()) => Ok(true),
@@ -177,10 +199,12 @@ mod tests {
         let socket = UnixDatagram::bind(&own).unwrap();
         let left = folder.path().join("s2.4711");
         drop(UnixDatagram::bind(&left).unwrap());
-        let others = ["other", "other.json"].map(|name| folder.path().join(name));
+        let others = ["other", "other.json", "measured.2026"].map(|name| folder.path().join(name));
         let reports = [report_path(&left), folder.path().join("s3.8.json"), folder.path().join(".s3.8.json")];
         others.iter().chain(&reports).chain([&report_path(&own)]).for_each(|file| fs::write(file, "").unwrap());
         assert_eq!(sockets.running().unwrap(), [("s.1".to_owned(), own.clone())]);
+        assert!(left.exists() && reports.iter().all(|file| file.exists()), "who only looks removes nothing");
+        assert_eq!(sockets.socket("s.1").unwrap(), own);
         assert!(!left.exists() && reports.iter().all(|file| !file.exists()));
         assert!(report_path(&own).exists() && others.iter().all(|file| file.exists()));
         drop(socket);

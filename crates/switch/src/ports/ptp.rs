@@ -1,7 +1,6 @@
 //! Who keeps the machine's clocks in time by PTP (IEEE 1588), and how well.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -21,7 +20,7 @@ pub struct Ptp {
     pub state: Option<Synchronised>,
 }
 
-/// What ptp4l says of itself (pmc(8)).
+/// What ptp4l says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Synchronised {
     /// Another clock is the grandmaster, and this machine follows it.
@@ -67,20 +66,11 @@ impl Synchronised {
 
 impl Ptp {
     pub(super) fn probe(tools: &Tools) -> Self {
-        Self::by(tools.get("pmc").map(|pmc| pmc.path.as_path()))
-    }
-
-    /// As it is now, where `pmc` can be found.
-    pub fn now() -> Self {
-        Self::by(Some(Path::new("pmc")))
-    }
-
-    fn by(pmc: Option<&Path>) -> Self {
         let commands = processes();
         let running: Vec<&str> = PROGRAMS.into_iter().filter(|name| commands.iter().any(|c| c == name)).collect();
-        let asked = running.contains(&"ptp4l").then_some(pmc).flatten();
+        let asked = running.contains(&"ptp4l").then(|| tools.get("pmc")).flatten();
         let questions = ["-u", "-b", "0", "GET TIME_STATUS_NP", "GET PORT_DATA_SET"];
-        let answer = asked.and_then(|pmc| said(pmc, &questions, Duration::from_secs(5)));
+        let answer = asked.and_then(|pmc| said(&pmc.path, &questions, Duration::from_secs(5)));
         Self { running, state: answer.as_deref().and_then(Synchronised::read) }
     }
 }

@@ -1,6 +1,6 @@
 //! Synchronisation by PTP over time: what is lost, and comes back.
 
-use super::ptp::{Ptp, Synchronised};
+use super::ptp::Synchronised;
 
 /// Further than this from the grandmaster, gates are not where other devices have theirs, in ns.
 const FAR_NS: u64 = 10_000;
@@ -21,12 +21,12 @@ enum State {
 }
 
 impl Synchronisation {
-    /// What has changed, as a sentence. A machine that never was synchronised has nothing to lose.
-    pub fn poll(&mut self, ptp: &Ptp) -> Option<String> {
-        let state = state(ptp);
+    /// What has changed, as a sentence, given what ptp4l says where it answers. A machine that never was synchronised has nothing to lose.
+    pub fn poll(&mut self, ptp4l: Option<&Synchronised>) -> Option<String> {
+        let state = state(ptp4l);
         let before = self.before.replace(state);
-        let ports = || ptp.state.as_ref().map(|state| state.ports.join(", ")).unwrap_or_default();
-        let offset_ns = ptp.state.as_ref().and_then(|state| state.offset_ns).unwrap_or(0);
+        let ports = || ptp4l.map(|ptp4l| ptp4l.ports.join(", ")).unwrap_or_default();
+        let offset_ns = ptp4l.and_then(|ptp4l| ptp4l.offset_ns).unwrap_or(0);
         match (before?, state) {
             (before, now) if before == now => None,
             (State::Unknown, State::Lost) => None,
@@ -43,12 +43,12 @@ impl Synchronisation {
     }
 }
 
-fn state(ptp: &Ptp) -> State {
-    let far = |state: &Synchronised| state.offset_ns.is_some_and(|ns| ns.unsigned_abs() > FAR_NS);
-    match &ptp.state {
+fn state(ptp4l: Option<&Synchronised>) -> State {
+    let far = |ptp4l: &Synchronised| ptp4l.offset_ns.is_some_and(|ns| ns.unsigned_abs() > FAR_NS);
+    match ptp4l {
         None => State::Unknown,
-        Some(state) if !state.is_shared() => State::Lost,
-        Some(state) if !state.is_grandmaster() && far(state) => State::Far,
+        Some(ptp4l) if !ptp4l.is_shared() => State::Lost,
+        Some(ptp4l) if !ptp4l.is_grandmaster() && far(ptp4l) => State::Far,
         Some(_) => State::Shared,
     }
 }
@@ -59,25 +59,24 @@ mod tests {
 
     #[test]
     fn what_changes_is_reported_once() {
-        let seen = |port: &str, offset_ns: i64| Ptp {
-            running: vec!["ptp4l"],
-            state: Some(Synchronised { to_grandmaster: true, offset_ns: Some(offset_ns), ports: vec![port.into()] }),
+        let seen = |port: &str, offset_ns: i64| {
+            Some(Synchronised { to_grandmaster: true, offset_ns: Some(offset_ns), ports: vec![port.into()] })
         };
         let mut sync = Synchronisation::default();
-        let mut reported = |ptp: &Ptp| sync.poll(ptp).unwrap_or_default();
-        assert_eq!(reported(&seen("SLAVE", 40)), "");
-        assert_eq!(reported(&seen("SLAVE", -90)), "");
-        assert!(reported(&seen("UNCALIBRATED", 0)).contains("lost (PTP ports: UNCALIBRATED)"));
-        assert_eq!(reported(&seen("UNCALIBRATED", 0)), "");
-        assert!(reported(&seen("SLAVE", 25_000)).contains("25000 ns from the grandmaster's"));
-        assert!(reported(&seen("SLAVE", 70)).contains("in time with the network's (70 ns)"));
-        assert!(reported(&Ptp::default()).contains("does not answer any more"));
-        assert_eq!(reported(&Ptp::default()), "");
+        let mut reported = |ptp4l: Option<Synchronised>| sync.poll(ptp4l.as_ref()).unwrap_or_default();
+        assert_eq!(reported(seen("SLAVE", 40)), "");
+        assert_eq!(reported(seen("SLAVE", -90)), "");
+        assert!(reported(seen("UNCALIBRATED", 0)).contains("lost (PTP ports: UNCALIBRATED)"));
+        assert_eq!(reported(seen("UNCALIBRATED", 0)), "");
+        assert!(reported(seen("SLAVE", 25_000)).contains("25000 ns from the grandmaster's"));
+        assert!(reported(seen("SLAVE", 70)).contains("in time with the network's (70 ns)"));
+        assert!(reported(None).contains("does not answer any more"));
+        assert_eq!(reported(None), "");
     }
 
     #[test]
     fn who_was_never_in_time_loses_nothing() {
         let mut sync = Synchronisation::default();
-        assert_eq!([sync.poll(&Ptp::default()), sync.poll(&Ptp::default())], [None, None]);
+        assert_eq!([sync.poll(None), sync.poll(None)], [None, None]);
     }
 }

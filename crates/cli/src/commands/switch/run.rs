@@ -82,7 +82,7 @@ impl Run {
         privileges::SWITCH_RUN.settle()?;
         // Ports that return are set up by programs (ip, tc), and with XDP.
         privileges::refuse_calls(Needed { programs: true, bpf: true });
-        let _synchronised = Synchronised::watch();
+        let _synchronised = Synchronised::watch(&self.state);
         let served: Vec<&Served> = standing.iter().map(|one| &one.served).collect();
         let kept = match served.as_slice() {
             [one] if one.switch.plane != Plane::User => self.keep(&one.folder, &one.switch, &one.watch, &stop),
