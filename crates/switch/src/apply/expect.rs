@@ -1,5 +1,6 @@
 //! What there is after a step, to be compared with what there is now.
 
+use std::cell::OnceCell;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -209,21 +210,63 @@ pub fn differences<'a>(host: &impl Host, expects: impl IntoIterator<Item = &'a E
         return Vec::new();
     }
     let now = Snapshot::of(host);
-    let links = match links(&now) {
-        Ok(links) => links,
-        Err(refused) => return vec![difference("the network", format!("cannot be looked at: {refused}"))],
-    };
-    expects.filter_map(|expect| expect.differs(&now, &links)).collect()
+    let listed = OnceCell::new();
+    let all = || listed.get_or_init(|| links(&now)).as_ref().map(Vec::as_slice).map_err(Refused::clone);
+    let mut differences = Vec::new();
+    for expect in expects {
+        match expect.differs(&now, all) {
+            Ok(difference) => differences.extend(difference),
+            Err(refused) => return vec![difference("the network", format!("cannot be looked at: {refused}"))],
+        }
+    }
+    differences
 }
 
 impl Expect {
-    fn differs(&self, host: &impl Host, links: &[Link]) -> Option<Difference> {
-        let is_there = |port: &str| links.iter().any(|link| link.name == port);
-        if let Some(port) = self.port().filter(|port| !is_there(port)) {
-            return Some(Difference { place: port.into(), said: "is gone".into(), gone: true });
+    /// What is otherwise; an error where the interfaces cannot be listed.
+    ///
+    /// To list them takes a program, so it is done only where they are asked about, or where something differs: an interface
+    /// that is gone has nothing of what is expected of it.
+    fn differs<'l>(
+        &self,
+        host: &impl Host,
+        links: impl Fn() -> Result<&'l [Link], Refused>,
+    ) -> Result<Option<Difference>, Refused> {
+        let asked = if self.is_about_links() { links()? } else { &[] };
+        let said = self.compare(host, asked).unwrap_or_else(|refused| Some(format!("cannot be looked at: {refused}")));
+        let Some(said) = said else { return Ok(None) };
+        if let Some(port) = self.port() {
+            if !links()?.iter().any(|link| link.name == port) {
+                return Ok(Some(Difference { place: port.into(), said: "is gone".into(), gone: true }));
+            }
         }
-        let said = self.compare(host, links).unwrap_or_else(|refused| Some(format!("cannot be looked at: {refused}")));
-        said.map(|said| difference(self.place(), said))
+        Ok(Some(difference(self.place(), said)))
+    }
+
+    /// Whether the list of interfaces answers it, or a part of it.
+    fn is_about_links(&self) -> bool {
+        match self {
+            Expect::Up { .. }
+            | Expect::In { .. }
+            | Expect::Bridge { .. }
+            | Expect::OvsBridge { .. }
+            | Expect::OvsPort { .. } => true,
+            Expect::Groups { .. }
+            | Expect::Rapid { .. }
+            | Expect::OvsFlows { .. }
+            | Expect::Features { .. }
+            | Expect::Value { .. }
+            | Expect::Taprio { .. }
+            | Expect::Prio { .. }
+            | Expect::Mqprio { .. }
+            | Expect::MacMerge { .. }
+            | Expect::Cbs { .. }
+            | Expect::Children { .. }
+            | Expect::Filters { .. }
+            | Expect::Policed { .. }
+            | Expect::NftTable { .. }
+            | Expect::Chain { .. } => false,
+        }
     }
 
     fn port(&self) -> Option<&str> {
@@ -437,3 +480,6 @@ fn set_by_iptables(rules: &str, chain: &str) -> Vec<u8> {
 fn minor(text: &str) -> Option<u8> {
     u8::from_str_radix(text.split_whitespace().next()?.split(':').nth(1)?, 16).ok()
 }
+
+#[cfg(test)]
+mod tests;

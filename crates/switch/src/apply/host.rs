@@ -1,7 +1,7 @@
 //! The machine as this wing meets it: programs that show or change its network, files of /proc/sys, offloads.
 //!
-//! A trait, so that a test can refuse any single act. Links are always asked of `ip`, never of /sys/class/net: that
-//! shows the network namespace in which it was mounted, which need not be this one.
+//! A trait, so that a test can refuse any single act. Links are always asked of `ip` or of the kernel by rtnetlink, never of
+//! /sys/class/net: that shows the network namespace in which it was mounted, which need not be this one.
 
 use std::io::{self, Write};
 use std::process::Stdio;
@@ -14,7 +14,7 @@ use super::Act;
 use super::gates_message;
 use super::quoted::quoted;
 use crate::ethtool::mac_merge;
-use crate::{ethtool, features};
+use crate::{ethtool, features, link};
 
 /// Something was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -116,7 +116,7 @@ impl Host for Live {
             Act::MacMerge { port, wanted } => mac_merge::set(port, wanted).map_err(|e| refused(act.to_string(), &e)),
             Act::AwaitLink { port, at_most_ms } => {
                 let began = Instant::now();
-                while began.elapsed() < Duration::from_millis(*at_most_ms) && !has_carrier(self, port) {
+                while began.elapsed() < Duration::from_millis(*at_most_ms) && !has_carrier(port) {
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 Ok(())
@@ -125,8 +125,9 @@ impl Host for Live {
     }
 }
 
-fn has_carrier(host: &impl Host, port: &str) -> bool {
-    links(host).is_ok_and(|links| links.iter().any(|link| link.name == port && link.has_carrier()))
+/// It is asked again and again: not by a program.
+fn has_carrier(port: &str) -> bool {
+    link::list().is_ok_and(|links| links.iter().any(|link| link.name == port && link.carrier))
 }
 
 fn borrowed(argv: &[String]) -> Vec<&str> {
