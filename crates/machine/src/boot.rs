@@ -122,6 +122,9 @@ pub struct Edit {
     /// What it will hold.
     #[serde(skip)]
     pub after: String,
+    /// What it would hold without ontick's part, where it is not there yet and has to hold more than that.
+    #[serde(skip)]
+    pub base: Option<String>,
     /// The difference, as `diff -u` shows it.
     pub diff: String,
 }
@@ -136,7 +139,7 @@ impl Edit {
         let from = if before.is_some() { path } else { "/dev/null" };
         let diff =
             similar::TextDiff::from_lines(old, &after).unified_diff().context_radius(2).header(from, path).to_string();
-        Some(Self { path: path.into(), before, after, diff })
+        Some(Self { path: path.into(), before, after, base: None, diff })
     }
 }
 
@@ -241,15 +244,7 @@ impl Drafts<'_> {
                     self.edit(entry, |text| BootFile::LoaderEntry.with(text, args))?;
                 }
                 match (self.root.exists(kernel_cmdline), entries.is_empty()) {
-                    (true, _) => {
-                        let made = standing::of(self.journal, kernel_cmdline).is_some_and(standing::is_new);
-                        self.notes.extend(made.then(|| {
-                            format!(
-                                "{kernel_cmdline} is ontick's: arguments of an earlier plan stay there until a revert"
-                            )
-                        }));
-                        self.edit(kernel_cmdline, |text| BootFile::OneLine.with(text, args))
-                    }
+                    (true, _) => self.edit(kernel_cmdline, |text| BootFile::OneLine.with(text, args)),
                     (false, false) => {
                         let note = "a kernel that is installed later may take over the running one's arguments: look at its entry after a revert";
                         self.notes.push(note.into());
@@ -259,9 +254,12 @@ impl Drafts<'_> {
                     (false, true) => {
                         let running: Vec<&str> =
                             facts.arguments.iter().filter(|a| !loader_entry::is_loaders(a)).collect();
-                        let text =
-                            one_line::with(&(running.join(" ") + "\n"), args).map_err(in_file(kernel_cmdline))?;
-                        self.edits.extend(Edit::new(kernel_cmdline, None, text));
+                        // Where somebody removed the one that ontick made, the running kernel may have been booted by that.
+                        let base = standing::base_of(self.journal, kernel_cmdline).map(str::to_owned);
+                        let base = base.unwrap_or_else(|| running.join(" ") + "\n");
+                        let text = one_line::with(&base, args).map_err(in_file(kernel_cmdline))?;
+                        let edit = Edit::new(kernel_cmdline, None, text);
+                        self.edits.extend(edit.map(|edit| Edit { base: Some(base), ..edit }));
                         Ok(())
                     }
                 }
@@ -319,7 +317,7 @@ impl Drafts<'_> {
         match standing::without_ours(&entry.undo, &Content::Text(now.into())) {
             Some(Some(Content::Text(text))) => Ok(text),
             Some(Some(Content::Bytes(_))) => Err(BootError::NotText(path.into())),
-            // ontick made it, and its first text holds more than arguments of its own.
+            // ontick made it, and nothing else is in it.
             Some(None) => Ok(now.into()),
             None => Err(BootError::Edited(path.into())),
         }

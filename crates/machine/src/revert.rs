@@ -146,9 +146,10 @@ fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone
                 .and_then(|()| undo_value(root, path, *form, original, &restoring, theirs))
         }
         Undo::Along { path, form, original } => undo_value(root, path, *form, original, &form.value(original), theirs),
-        Undo::File { path, original, wanted, backup, stood } => {
+        Undo::File { path, original, wanted, backup, stood, base } => {
             let ours = |now: &[u8]| now == wanted.bytes() || stood.as_ref().is_some_and(|s| now == s.bytes());
-            undo_file(root, path, original.as_ref(), wanted, backup.as_deref(), ours, force)
+            let rest = original.as_ref().or(base.as_ref());
+            undo_file(root, path, (original.as_ref(), rest, wanted), backup.as_deref(), ours, force)
         }
         Undo::Link { path, target } => match root.link_target(path) {
             None => Ok(Undone::AlreadyAsBefore),
@@ -213,11 +214,11 @@ fn undo_value(
     }
 }
 
+/// `rest` is what it holds without ontick's part where others have edited it.
 fn undo_file(
     root: &Root,
     path: &str,
-    original: Option<&Content>,
-    wanted: &Content,
+    (original, rest, wanted): (Option<&Content>, Option<&Content>, &Content),
     backup: Option<&str>,
     ours: impl Fn(&[u8]) -> bool,
     force: bool,
@@ -234,10 +235,10 @@ fn undo_file(
         let text =
             |content: Option<&Content>| content.and_then(|c| std::str::from_utf8(c.bytes()).ok().map(str::to_owned));
         let now = now.and_then(|bytes| String::from_utf8(bytes).ok());
-        let (Some(original), Some(wanted), Some(now)) = (text(original), text(Some(wanted)), now) else {
+        let (Some(rest), Some(wanted), Some(now)) = (text(rest), text(Some(wanted)), now) else {
             return Ok(Undone::ChangedByOthers("the file was edited".into()));
         };
-        match merge::without(&original, &wanted, &now) {
+        match merge::without(&rest, &wanted, &now) {
             Some(merged) => root.replace(path, merged.as_bytes())?,
             None => return Ok(Undone::ChangedByOthers("the file was edited where ontick had changed it".into())),
         }

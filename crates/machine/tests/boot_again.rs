@@ -48,6 +48,55 @@ fn a_second_profile_leaves_nothing_of_the_first_in_the_boot_files() {
     }
 }
 
+/// A machine whose kernels are unified images: their arguments are in a file that is not there at first.
+fn unified() -> Machine {
+    let machine = Machine::lay("x86-systemd-boot");
+    std::fs::remove_file(machine.place("/boot/loader/entries/arch.conf")).unwrap();
+    machine
+}
+
+#[test]
+fn a_second_profile_leaves_nothing_of_the_first_in_a_file_that_ontick_made() {
+    let path = "/etc/kernel/cmdline";
+    let (one, both) = (unified(), unified());
+    let before = state(&both);
+    write_boot_files(&one, Profile::LowLatency);
+    write_boot_files(&both, Profile::DedicatedCore);
+    assert!(both.read(path).contains("isolcpus"), "{}", both.read(path));
+    let running = both.read("/proc/cmdline");
+    // The machine is restarted in between.
+    both.write("/proc/cmdline", &both.read(path));
+    write_boot_files(&both, Profile::LowLatency);
+    assert_eq!(both.read(path), one.read(path));
+    // Removed by hand, it is made anew of what it had to hold at first.
+    std::fs::remove_file(both.place(path)).unwrap();
+    write_boot_files(&both, Profile::LowLatency);
+    assert_eq!(both.read(path), one.read(path));
+    both.write("/proc/cmdline", &running);
+    assert!(back(&both, false).complete());
+    assert!(before == state(&both), "{}", difference(&before, &state(&both)));
+}
+
+#[test]
+fn what_others_add_to_a_file_that_ontick_made_stays_with_what_it_needs() {
+    let path = "/etc/kernel/cmdline";
+    for (again, outcome) in [(false, Undone::TakenOut), (true, Undone::Restored)] {
+        let machine = unified();
+        write_boot_files(&machine, Profile::DedicatedCore);
+        machine.write(path, &machine.read(path).replace('\n', " usbcore.quirks=x\n"));
+        if again {
+            write_boot_files(&machine, Profile::LowLatency);
+            let line = machine.read(path);
+            assert!(line.contains(" usbcore.quirks=x") && !line.contains("isolcpus"), "{line}");
+        }
+        let reverted = back(&machine, false);
+        let step = reverted.steps.iter().find(|step| step.path == path).unwrap();
+        assert_eq!(step.outcome, outcome);
+        assert_eq!(machine.read(path), "root=UUID=8a1c2a50-1b7f-4a59-a5cb-6a0b1a9d8d01 rw quiet usbcore.quirks=x\n");
+        assert!(back(&machine, false).steps.is_empty());
+    }
+}
+
 #[test]
 fn a_second_profile_keeps_what_others_added_to_the_boot_files() {
     let machine = Machine::lay("pi4");

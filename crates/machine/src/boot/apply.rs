@@ -70,17 +70,24 @@ fn write(root: &Root, edit: &Edit, knob: &str, journal: &mut Journal) -> Result<
     }
     // A file that ontick wrote before goes back to what was there before that, with what others have edited since.
     let standing = standing::of(journal, &edit.path).cloned();
-    let (original, backup) = match (standing.as_ref().map(|e| &e.undo), &now) {
-        (Some(undo @ Undo::File { backup, .. }), Some(now)) => {
-            let edited = || BootWriteError::Edited(edit.path.clone());
-            (standing::without_ours(undo, now).ok_or_else(edited)?, backup.clone())
+    let (original, base, backup) = match (standing.as_ref().map(|e| &e.undo), &now) {
+        (Some(undo @ Undo::File { original, base, backup, .. }), Some(now)) => {
+            let rest = standing::without_ours(undo, now).ok_or_else(|| BootWriteError::Edited(edit.path.clone()))?;
+            // One that ontick made goes again, unless others have added to it since.
+            match original.is_none() && rest == *base {
+                true => (None, rest, backup.clone()),
+                false => (rest, None, backup.clone()),
+            }
         }
-        _ => (now.clone(), now.as_ref().map(|_| free_name(root, &edit.path))),
+        _ => {
+            let base = edit.base.clone().map(Content::Text);
+            (now.clone(), base, now.as_ref().map(|_| free_name(root, &edit.path)))
+        }
     };
     let wanted = Content::Text(edit.after.clone());
     let stood = now.clone().filter(|_| standing.is_some());
-    let undo =
-        Undo::File { path: edit.path.clone(), original: original.clone(), wanted, backup: backup.clone(), stood };
+    let (path, backed_up) = (edit.path.clone(), backup.clone());
+    let undo = Undo::File { path, original: original.clone(), wanted, backup: backed_up, stood, base };
     let seq = journal.intend(knob, undo)?;
     let written = back_up(root, &edit.path, original.as_ref(), backup.as_deref())
         .map_err(|e| FileError::new(&edit.path, "has a backup that cannot be written", &e).into())

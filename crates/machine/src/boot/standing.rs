@@ -13,16 +13,26 @@ pub(super) fn is_new(entry: &Entry) -> bool {
     matches!(entry.undo, Undo::File { original: None, .. })
 }
 
-/// What a file that stands so goes back to. None where somebody edited just what ontick had written: what belongs to whom
-/// cannot be distinguished any more.
-pub(super) fn without_ours(undo: &Undo, now: &Content) -> Option<Option<Content>> {
-    let Undo::File { original, wanted, stood, .. } = undo else { return None };
-    if now == wanted || Some(now) == stood.as_ref() || Some(now) == original.as_ref() {
-        return Some(original.clone());
+/// What a file that ontick made had to hold besides ontick's part.
+pub(super) fn base_of<'a>(journal: &'a Journal, path: &str) -> Option<&'a str> {
+    match of(journal, path).map(|entry| &entry.undo) {
+        Some(Undo::File { base: Some(Content::Text(base)), .. }) => Some(base),
+        _ => None,
     }
-    match (original, wanted, now) {
-        (Some(Content::Text(original)), Content::Text(wanted), Content::Text(now)) => {
-            merge::without(original, wanted, now).map(|text| Some(Content::Text(text)))
+}
+
+/// What a file that stands so holds without what ontick put there: what was there before, with what others have edited since;
+/// of a file that was not there what it had to hold besides, if it had to. None where somebody edited just what ontick had
+/// written: what belongs to whom cannot be distinguished any more.
+pub(super) fn without_ours(undo: &Undo, now: &Content) -> Option<Option<Content>> {
+    let Undo::File { original, wanted, stood, base, .. } = undo else { return None };
+    let rest = original.as_ref().or(base.as_ref());
+    if now == wanted || Some(now) == stood.as_ref() || Some(now) == rest {
+        return Some(rest.cloned());
+    }
+    match (rest, wanted, now) {
+        (Some(Content::Text(rest)), Content::Text(wanted), Content::Text(now)) => {
+            merge::without(rest, wanted, now).map(|text| Some(Content::Text(text)))
         }
         _ => None,
     }

@@ -129,6 +129,7 @@ fn a_journal_that_holds_what_others_may_not_read_is_its_owners_alone() {
         wanted: Content::Text("x".into()),
         backup: None,
         stood: None,
+        base: None,
     };
     let place = dir.path().join(&PATH[1..]);
     let mut journal = Journal::open(&root).unwrap();
@@ -157,8 +158,14 @@ fn a_restart_undoes_values_but_not_files() {
     let (dir, root) = machine();
     let mut journal = Journal::open(&root).unwrap();
     journal.intend("one", value("/a", "5\n")).unwrap();
-    let file =
-        Undo::File { path: "/f".into(), original: None, wanted: Content::Text("x".into()), backup: None, stood: None };
+    let file = Undo::File {
+        path: "/f".into(),
+        original: None,
+        wanted: Content::Text("x".into()),
+        backup: None,
+        stood: None,
+        base: None,
+    };
     journal.intend("boot", file).unwrap();
     drop(journal);
     std::fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "b\n").unwrap();

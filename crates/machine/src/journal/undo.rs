@@ -41,6 +41,9 @@ pub enum Undo {
         /// What stood there until then, where that was ontick's own, too.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stood: Option<Content>,
+        /// What it would hold without ontick's part, where it was not there and had to hold more than that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<Content>,
     },
     /// A symbolic link that was not there.
     Link {
