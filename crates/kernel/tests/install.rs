@@ -402,6 +402,12 @@ fn a_kernel_that_could_not_come_up_is_refused() {
     let plan = InstallPlan::make(&machine.root, &machine.facts(), &pack(&without).package, &InstallOptions::default())
         .unwrap();
     assert!(plan.kernel.initramfs.is_none() && plan.edits[0].after.contains("auto_initramfs=0"));
+    // One that the new kernel would get, too, and whose modules are the old one's.
+    for line in ["initramfs /initramfs8 followkernel", "ramfsfile=/initramfs8"] {
+        machine.write("/boot/firmware/config.txt", &format!("{line}\n"));
+        assert!(refused(&machine, &packed::files(Arch::Arm64, RELEASE)).contains("with a / first"), "{line}");
+    }
+    machine.write("/boot/firmware/config.txt", "auto_initramfs=1\n");
 
     // A release that a package has installed.
     machine.write(&format!("/lib/modules/{RELEASE}/modules.dep"), "");

@@ -1,4 +1,5 @@
-//! `config.txt`, the Raspberry Pi firmware's settings: `key=value` under filters such as `[pi4]`.
+//! `config.txt`, the Raspberry Pi firmware's settings: `key=value` under filters such as `[pi4]`. Of the lines
+//! `initramfs FILE ADDRESS`, which have no `=`, the file counts as the value.
 
 use serde::{Serialize, Serializer};
 
@@ -26,7 +27,7 @@ impl ConfigTxt {
                     board if is_board(board) => right_model = covers(board, model, generation),
                     _ => plain = false,
                 }
-            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+            } else if let Some((key, value)) = setting(line) {
                 if right_model && plain {
                     settings.push((key.trim().to_owned(), value.trim().to_owned()));
                 }
@@ -44,6 +45,18 @@ impl ConfigTxt {
     pub fn has(&self, key: &str, begins: &str) -> bool {
         self.0.iter().any(|(k, v)| k == key && v.starts_with(begins))
     }
+}
+
+fn setting(line: &str) -> Option<(&str, &str)> {
+    match after("initramfs", line) {
+        Some(rest) => Some(("initramfs", rest.split_whitespace().next()?)),
+        None => line.split_once('=').filter(|_| !line.starts_with('#')),
+    }
+}
+
+/// What stands behind a word that a line begins with.
+fn after<'l>(word: &str, line: &'l str) -> Option<&'l str> {
+    line.trim().strip_prefix(word).filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim)
 }
 
 /// Files that include one another in a circle would have no end.
@@ -69,7 +82,7 @@ fn included(text: &str, file: &dyn Fn(&str) -> Option<String>, depth: u32) -> St
 
 /// The file that an `include` line names.
 fn file_named(line: &str) -> Option<&str> {
-    line.trim().strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim)
+    after("include", line)
 }
 
 impl Serialize for ConfigTxt {
@@ -133,6 +146,16 @@ mod tests {
         assert!(pi4.has("dtoverlay", "sdio") && !pi4.has("dtoverlay", "poll"));
         let plus = ConfigTxt::parse("[pi3]\na=1\n[pi3+]\na=2\n[cm4]\na=3\n", "Raspberry Pi 3 Model B Plus Rev 1.3", 3);
         assert_eq!(plus.get("a"), Some("2"));
+    }
+
+    #[test]
+    fn an_initramfs_is_a_setting_whose_line_has_no_equals_sign() {
+        let of = |text: &str| {
+            ConfigTxt::parse(text, "Raspberry Pi 4 Model B Rev 1.4", 4).get("initramfs").map(str::to_owned)
+        };
+        assert_eq!(of("a=1\n initramfs\tinitrd.img followkernel\n").as_deref(), Some("initrd.img"));
+        assert_eq!(of("[pi5]\ninitramfs five\n[pi4]\ninitramfs four 0x00a00000\n").as_deref(), Some("four"));
+        assert_eq!(of("#initramfs x\ninitramfs_x=1\ninitramfs \n"), None);
     }
 
     #[test]

@@ -100,6 +100,11 @@ pub enum LoaderError {
     /// `config.txt` names several.
     #[error("{0} names several initramfs files: give the new kernel its own by hand")]
     SeveralInitramfs(String),
+    /// `config.txt` names one that all kernels would get.
+    #[error(
+        "{0} names its initramfs with a / first, so that every kernel gets that one, whatever os_prefix is: name it without"
+    )]
+    SharedInitramfs(String),
     /// `config.txt` names one that would not be there.
     #[error(
         "{0} names an initramfs, which the new kernel does not have: build it with one (boot/initrd.img-RELEASE in the package)"

@@ -1,10 +1,10 @@
 //! The Raspberry Pi's firmware: `os_prefix` names a folder with a kernel, its device trees, overlays and command
 //! line. A prefix in which the firmware finds no kernel or no device tree is ignored by it, so the kernel keeps
-//! the usual name: then the usual kernel is booted.
+//! the usual name: then the usual kernel is booted. A name that begins with `/` is one of the card, whatever the prefix.
 
 use ontick_machine::Root;
 use ontick_machine::boot::{Argument, BootError, BootFiles, Tryboot};
-use ontick_machine::config_txt;
+use ontick_machine::config_txt::{self, ConfigTxt};
 use ontick_machine::facts::{Arguments, Facts, board};
 
 use super::{LoaderError, MARK, Stage, Survey, TRIAL_MARK, Written, folder_of, name_of, read};
@@ -18,7 +18,7 @@ pub(super) fn survey(
     package: &Package,
     name: &str,
 ) -> Result<Survey, LoaderError> {
-    let text = read(root, config)?;
+    read(root, config)?;
     let settings = board::config(root, config).unwrap_or_default();
     let folder = folder_of(config).trim_end_matches('/');
     let mut notes = Vec::new();
@@ -34,20 +34,19 @@ pub(super) fn survey(
         notes.push("before the Raspberry Pi 4 tryboot is done by the files on the card (bootcode.bin, start.elf): old ones start the old kernel instead".into());
     }
     let kernel = kernel_file(facts, package, settings.get("kernel"));
-    let named = initramfs_line(&text);
+    let named = named_initramfs(&settings);
     let auto = settings.get("auto_initramfs") == Some("1");
-    let there = root.list(folder).into_iter().find(|n| n.starts_with("initramfs"));
-    let initramfs = match &named {
-        Some(name) if name.contains(',') => {
-            return Err(LoaderError::SeveralInitramfs(config.into()));
-        }
-        Some(name) => name.clone(),
+    let there = initramfs_there(root, folder, &settings);
+    let initramfs = match named {
+        Some(name) if name.contains(',') => return Err(LoaderError::SeveralInitramfs(config.into())),
+        Some(name) if name.starts_with('/') => return Err(LoaderError::SharedInitramfs(config.into())),
+        Some(name) => name.to_owned(),
         None => automatic(&kernel),
     };
     let arguments = read(root, cmdline)?;
     Ok(Survey {
         folder: format!("{folder}/{name}"),
-        initramfs_size: there.as_ref().and_then(|n| super::size_of(root, &format!("{folder}/{n}"))),
+        initramfs_size: there.as_ref().and_then(|path| super::size_of(root, path)),
         wants_initramfs: named.is_some() || auto && there.is_some(),
         texts: vec![(name_of(cmdline).into(), arguments.clone())],
         kernel,
@@ -66,7 +65,7 @@ pub(super) fn write(
 ) -> Result<Written, LoaderError> {
     let text = read(root, config)?;
     let settings = board::config(root, config).unwrap_or_default();
-    if kernel.initramfs.is_none() && initramfs_line(&text).is_some() {
+    if kernel.initramfs.is_none() && named_initramfs(&settings).is_some() {
         return Err(LoaderError::NoInitramfs(config.into()));
     }
     let mut added = vec![("os_prefix", format!("{}/", kernel.name))];
@@ -84,7 +83,7 @@ pub(super) fn write(
         added.push(("upstream_kernel", "1".into()));
     }
     match &kernel.initramfs {
-        Some(_) if initramfs_line(&text).is_none() => added.push(("auto_initramfs", "1".into())),
+        Some(_) if named_initramfs(&settings).is_none() => added.push(("auto_initramfs", "1".into())),
         None if settings.get("auto_initramfs") == Some("1") => added.push(("auto_initramfs", "0".into())),
         _ => {}
     }
@@ -187,17 +186,30 @@ fn automatic(kernel: &str) -> String {
     kernel.trim_end_matches(".img").replacen("kernel", "initramfs", 1)
 }
 
-/// The file of an `initramfs FILE followkernel` line.
-fn initramfs_line(text: &str) -> Option<String> {
-    let named = |line: &str| {
-        line.trim()
-            .strip_prefix("initramfs")
-            .filter(|rest| rest.starts_with([' ', '\t']))?
-            .split_whitespace()
-            .next()
-            .map(str::to_owned)
+/// The file that an `initramfs FILE followkernel` line names, or `ramfsfile=FILE`.
+fn named_initramfs(settings: &ConfigTxt) -> Option<&str> {
+    ["initramfs", "ramfsfile"].into_iter().find_map(|key| settings.get(key).filter(|name| !name.is_empty()))
+}
+
+/// The initramfs that the system boots with: the one that is named, or by `auto_initramfs` one whose name goes with a kernel's.
+fn initramfs_there(root: &Root, folder: &str, settings: &ConfigTxt) -> Option<String> {
+    let place = format!("{folder}/{}", prefix(root, folder, settings));
+    match named_initramfs(settings) {
+        Some(name) => Some(format!("{place}{name}")).filter(|path| root.exists(path)),
+        None => root.matching(&format!("{place}initramfs*")).into_iter().next(),
+    }
+}
+
+/// What the firmware puts before the names of the system's files: `os_prefix`, if it finds a kernel and a device tree so.
+fn prefix<'s>(root: &Root, folder: &str, settings: &'s ConfigTxt) -> &'s str {
+    let prefix = settings.get("os_prefix").unwrap_or_default();
+    let found = |name: &str| match name.strip_prefix('/') {
+        Some(name) => !root.matching(&format!("{folder}/{name}")).is_empty(),
+        None => !root.matching(&format!("{folder}/{prefix}{name}")).is_empty(),
     };
-    text.lines().find_map(named)
+    let kernel = settings.get("kernel").filter(|name| !name.is_empty()).unwrap_or("kernel*.img");
+    let tree = settings.get("device_tree").filter(|name| !name.is_empty()).unwrap_or("*.dtb");
+    if found(kernel) && found(tree) { prefix } else { "" }
 }
 
 #[cfg(test)]
@@ -220,7 +232,34 @@ mod tests {
             upstream(&["broadcom/bcm2837-rpi-3-b.dtb".into()])
                 && !upstream(&["bcm2710-rpi-3-b.dtb".into(), "bcm2837-rpi-3-b.dtb".into()])
         );
-        assert_eq!(initramfs_line("a=1\n initramfs initrd.img followkernel\n").as_deref(), Some("initrd.img"));
-        assert_eq!(initramfs_line("#initramfs x\ninitramfs_x=1\n"), None);
+    }
+
+    #[test]
+    fn the_initramfs_is_looked_for_where_the_firmware_takes_it_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path()).unwrap();
+        let put = |path: &str| {
+            let path = folder.path().join("boot").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        for path in ["kernel8.img", "x.dtb", "initramfs8", "own/initramfs8", "own/mine.gz", "old-initramfs8"] {
+            put(path);
+        }
+        let there = |text: &str| initramfs_there(&root, "/boot", &ConfigTxt::parse(text, "", 4)).unwrap_or_default();
+        // Without a kernel or a device tree of that name the firmware ignores a prefix.
+        assert_eq!(there("auto_initramfs=1\nos_prefix=own/\n"), "/boot/initramfs8");
+        put("own/kernel8.img");
+        assert_eq!(there("auto_initramfs=1\nos_prefix=own/\n"), "/boot/initramfs8");
+        put("own/x.dtb");
+        assert_eq!(there("auto_initramfs=1\nos_prefix=own/\n"), "/boot/own/initramfs8");
+        assert_eq!(there("initramfs mine.gz followkernel\nos_prefix=own/\n"), "/boot/own/mine.gz");
+        assert_eq!(there("ramfsfile=mine.gz\nos_prefix=own/\n"), "/boot/own/mine.gz");
+        assert_eq!(there("initramfs mine.gz followkernel\n"), "");
+        // It need not be a folder, and a name of the whole card needs none.
+        ["old-kernel8.img", "old-x.dtb"].into_iter().for_each(put);
+        assert_eq!(there("os_prefix=old-\n"), "/boot/old-initramfs8");
+        assert_eq!(there("os_prefix=own/\nkernel=other.img\n"), "/boot/initramfs8");
+        assert_eq!(there("os_prefix=own/\nkernel=/kernel8.img\n"), "/boot/own/initramfs8");
     }
 }
