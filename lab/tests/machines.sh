@@ -14,7 +14,7 @@ conclude_machines() {
 # this machine's time.
 # Usage: start_machine NAME OPTION…    options are those of lab/run; $test_folder is the machine's, too
 start_machine() {
-  lab/run --cpus 1 --append clocksource=hpet --limit 15m --port "$test_folder/$1.port" --share "$test_folder" "${@:2}" -- \
+  lab/run --cpus 1 --append clocksource=hpet --port "$test_folder/$1.port" --share "$test_folder" "${@:2}" -- \
     perl lab/tests/guest/agent.pl "$test_folder/$1.ready" >"$test_folder/$1.log" 2>&1 &
   machines+=($!)
 }
