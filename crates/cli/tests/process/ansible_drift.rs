@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 
 use super::ansible::{PROGRAM, STAT_INTERVAL};
 use super::machines::{Fleet, top};
-use super::{has, stderr, stdout};
+use super::{apart, has, stderr, stdout};
 
 #[test]
 fn machines_that_differ_are_in_the_report_whichever_are_looked_at() {
     let Some(fleet) = Fleet::managed(&["d-1", "d-2"]) else { return };
+    // What another test changes on this machine would be drift of these.
+    apart::beside();
     let folder = fleet.path("baselines");
     fleet.set("group_vars/all", json!({"ontick_program": PROGRAM, "ontick_drift_folder": folder}));
     let stored = fleet.play("drift", &["-e", "ontick_drift_store=true"]);

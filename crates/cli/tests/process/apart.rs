@@ -60,14 +60,28 @@ fn report(since: Instant) {
 pub fn beside_others(arguments: &[&str]) {
     // Threads that a test starts have no name, and what the test has.
     let is_test = thread::current().name().is_some();
-    if !is_test || !arguments.first().is_some_and(|command| TIMED.contains(command)) {
-        return;
+    if is_test && arguments.first().is_some_and(|command| TIMED.contains(command)) {
+        beside();
     }
+}
+
+/// The same for a test that needs the machine's settings to stay as they are.
+pub fn beside() {
     SHARE.with_borrow_mut(|share| {
         if matches!(share, Share::None) {
             *share = Share::Beside { _machine: locked(FlockOperation::LockShared) };
         }
     });
+}
+
+/// The same for a part of a test, which may go on beside tests that are alone.
+pub fn part<T: Send>(part: impl FnOnce() -> T + Send) -> T {
+    let of_this = || {
+        beside();
+        part()
+    };
+    // What a thread has of the machine it has to its end.
+    thread::scope(|scope| scope.spawn(of_this).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn locked(how: FlockOperation) -> File {
