@@ -1,5 +1,8 @@
 //! Searches followed step by step: whatever a planner does, its table, what it has taken and its count agree.
 
+use super::super::Prefer;
+use super::super::occupancy::Use;
+use super::improve::{CHOICES, Choice, meet};
 use super::*;
 use crate::network::{Stream, samples};
 
