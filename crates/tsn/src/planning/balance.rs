@@ -3,7 +3,8 @@
 
 use std::cell::Cell;
 
-use super::route::{Least, Route, delay_ns};
+use super::path_cost::{Least, delay_ns};
+use super::route::Route;
 use super::timetable::Timetable;
 use crate::network::{Graph, LinkId, Network, NodeId, PathSearch, StreamId};
 
@@ -124,7 +125,7 @@ pub fn routes(network: &Network, slot_ns: u64, table: &Timetable) -> Vec<Option<
 mod tests {
     use super::super::place::Search;
     use super::super::random::Random;
-    use super::super::route::Routes;
+    use super::super::routes::Routes;
     use super::*;
     use crate::network::{Stream, samples};
 

@@ -184,7 +184,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::super::random::Random;
-    use super::super::{place, route};
+    use super::super::{place, routes};
     use super::*;
     use crate::network::{Link, samples};
 
@@ -194,7 +194,7 @@ mod tests {
         let mut network = samples::ring(3, 2);
         network.streams[1] = network.streams[0].clone();
         let placed = |network: &Network, stream, start_ns| -> Option<Placed> {
-            let route = route::Routes::new(network, 1, 1).nth(stream, 0)?;
+            let route = routes::Routes::new(network, 1, 1).nth(stream, 0)?;
             Some(place::Search { network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&route, start_ns))
         };
         let windows = |network: &Network, table: &Timetable| {

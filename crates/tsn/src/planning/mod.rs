@@ -17,10 +17,12 @@ pub mod forwarding;
 pub mod gate_control_list;
 pub mod nodes;
 pub mod occupancy;
+mod path_cost;
 pub mod periodic_intervals;
 mod place;
 pub mod random;
 mod route;
+mod routes;
 mod search;
 mod short_gaps;
 mod suits;
@@ -38,7 +40,7 @@ pub use search::SearchEffort;
 pub use short_gaps::close_short_gaps;
 pub use timetable::{Placed, PlacedHop, Timetable};
 
-use route::Routes;
+use routes::Routes;
 use search::{Order, Planner, WaitPolicy};
 
 #[cfg(test)]

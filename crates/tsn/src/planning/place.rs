@@ -183,7 +183,7 @@ mod tests {
     use super::super::occupancy::Use;
     use super::super::periodic_intervals::gcd;
     use super::super::random::Random;
-    use super::super::route::Routes;
+    use super::super::routes::Routes;
     use super::*;
     use crate::network::samples;
 

@@ -10,7 +10,8 @@ use super::PlanOptions;
 use super::balance;
 use super::occupancy::Occupancy;
 use super::random::Random;
-use super::route::{Route, Routes};
+use super::route::Route;
+use super::routes::Routes;
 use super::timetable::{Placed, Timetable};
 use crate::network::{Network, StreamId};
 

@@ -105,7 +105,7 @@ fn with_one_path_each_takes_the_shortest() {
             ..first.clone()
         };
     }
-    let shortest = route::Routes::new(&network, 1, 1);
+    let shortest = routes::Routes::new(&network, 1, 1);
     let longer = |paths| {
         let wanted = PlanOptions { routes: paths, ..PlanOptions::default() };
         let table = match plan(&network, &wanted, &Timetable::default(), &|| true) {
@@ -142,7 +142,7 @@ fn a_frame_waits_where_it_cannot_run_through() {
     .unwrap();
     // From the talker a: 117 us of its own, then 371 us of ad. On the way to c: bc, from 20 us to 267 us and 267 us on.
     let kept = |stream, start_ns| {
-        let route = route::Routes::new(&network, 1, 1).nth(stream, 0).unwrap();
+        let route = routes::Routes::new(&network, 1, 1).nth(stream, 0).unwrap();
         place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&route, start_ns)
     };
     let kept = Timetable { placed: vec![Some(kept(0, 120_000)), Some(kept(1, 0)), None, None] };
@@ -177,7 +177,7 @@ fn a_frame_waits_where_it_cannot_run_through() {
 fn a_list_of_gigabytes_is_an_error() {
     let network = crate::network::read(include_str!("../../../../fuzz/seeds/switch_network/meet_seldom.toml")).unwrap();
     let placed = |stream| {
-        let route = route::Routes::new(&network, 1, 1).nth(stream, 0).unwrap();
+        let route = routes::Routes::new(&network, 1, 1).nth(stream, 0).unwrap();
         place::Search { network: &network, stream, queue: 7, from_ns: 0, slot_ns: 1 }.at(&route, 2_000 * stream as u64)
     };
     let table = Timetable { placed: vec![Some(placed(0)), Some(placed(1))] };
