@@ -2,6 +2,7 @@
 
 mod choice;
 pub mod claim;
+mod command_line;
 mod counts;
 mod interrupts;
 mod rivals;

@@ -133,7 +133,7 @@ impl Sight {
     fn rival(&self, proc: &Path) -> Rival {
         let line = fs::read(proc.join(self.pid.to_string()).join("cmdline")).unwrap_or_default();
         let Self { pid, tid, thread, policy, .. } = self.clone();
-        Rival { pid, tid, thread, command: super::claim::shortened(&line), policy, ran_ns: 0 }
+        Rival { pid, tid, thread, command: super::command_line::shortened(&line), policy, ran_ns: 0 }
     }
 }
 

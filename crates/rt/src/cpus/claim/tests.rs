@@ -1,12 +1,19 @@
-use super::*;
+//! Claims beside those of others, in folders of their own.
+
 use std::cell::Cell;
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::Occupancy::{Rests, Spins};
+use super::locks::{READINGS, has_lock, living_by};
+use super::registry::{LOCK, home, home_of, open, roots};
+use super::*;
 
 fn held(cpu: u32, occupancy: Occupancy) -> Holder {
     Holder { cpu, pid: 4_000_000 + cpu, occupancy }
 }
-
-use Occupancy::{Rests, Spins};
 
 #[test]
 fn a_cpu_with_a_loop_that_spins_is_nobody_elses() {
@@ -39,28 +46,6 @@ fn what_nobody_holds_comes_first_then_what_can_be_shared() {
     assert_eq!(free(Rests, &holders, &online, &online), [0, 1]);
     assert_eq!(free(Rests, &holders, &[2, 3], &online), [2]);
     assert_eq!(free(Rests, &holders, &[3], &online), [3]);
-}
-
-#[test]
-fn names_of_files_read_back_and_others_are_passed_over() {
-    for holder in [held(0, Rests), held(127, Spins)] {
-        assert_eq!(Holder::named(&holder.file_name()), Some(holder));
-    }
-    for other in [".lock", "1.2", "1.2.sleeps", "01.2.rests", "1.2.rests.3", "-1.2.rests"] {
-        assert_eq!(Holder::named(other), None, "{other}");
-    }
-}
-
-#[test]
-fn a_holder_is_shown_by_the_beginning_of_its_command() {
-    assert_eq!(shortened(b"/usr/bin/ontick\0sample\0\0--for\x1b\x07\0a\0b\0"), "ontick sample --for a");
-    assert_eq!(shortened(&[b'x'; 100]), "x".repeat(60));
-    assert_eq!(shortened(b""), "");
-    let own = Holder { cpu: 0, pid: std::process::id(), occupancy: Rests };
-    let program = std::env::current_exe().unwrap();
-    let program = program.file_name().unwrap().to_str().unwrap();
-    assert!(own.to_string().starts_with(program), "{own}");
-    assert!(own.to_string().ends_with(&format!(" (process {})", own.pid)), "{own}");
 }
 
 /// Another process cannot be had here, but a lock that another description of the file holds is the same.
