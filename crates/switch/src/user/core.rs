@@ -10,10 +10,12 @@ mod command;
 mod crossing;
 mod due;
 mod egress_port;
+mod forward;
 mod housekeeping;
 mod part;
 mod stalls;
 mod streams;
+mod transmit;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,41 +25,25 @@ use ontick_rt::ewma::Ewma;
 
 use super::counters::{Counter, Counters};
 use super::entries::{Entries, Ports};
-use super::pool::{Pool, SLOT, Slot};
-use super::port::{Port, Received, Sent};
-use super::ptp::Event;
-use super::queue::Waiting;
-use super::table::{Learning, Table};
+use super::pool::{Pool, Slot};
+use super::port::Port;
+use super::table::Table;
 use super::time::Time;
-use burst::Share;
-use crossing::Classified;
 use egress_port::EgressPort;
 use part::Others;
-use stalls::report;
-use streams::Outcome;
 
 pub use command::{Channels, Command, Discarded, PortConfig, Stall};
 pub use part::Part;
 pub use stalls::STALL_NS;
 pub use streams::Streams;
 
-use crate::loops::{self, Prober};
-use ontick_tsn::frame::Header;
+use crate::loops::Prober;
 use ontick_tsn::model::{CLASSES, Reserved, Switch};
 use ontick_tsn::rules::Rules;
 use ontick_tsn::schedule::NEVER;
 use ontick_tsn::shaper::PortShaping;
 use ontick_tsn::wire;
 
-/// The cost of handing over is doubted so often at most, in ns, and not for so long after one was seen.
-const DOUBT_NS: u64 = 1_000_000;
-const SEEN_NS: u64 = 10_000_000;
-/// Just before a gate opens for frames that wait, nothing else is begun that takes longer than what is left: at most
-/// so much is given away for it, in ns.
-const QUIET_NS: u64 = 2_500;
-/// A frame is handed over so much before the link is through with those before it, in ns: a little late would leave the
-/// link idle.
-const EARLY_NS: u64 = 200;
 /// Taking a frame in takes less than this, in ns.
 const TAKING_IN_NS: u64 = 400;
 /// What handing over is taken for until it was seen, in ns.
@@ -265,267 +251,12 @@ impl<'c, P: Port, T: Time> Core<'c, P, T> {
         self.waiting.is_empty()
     }
 
-    /// Takes one frame in, if one is there; whether one was.
-    #[inline]
-    fn receive(&mut self, index: usize) -> bool {
-        let Some(port) = &mut self.outlets[index].port else { return false };
-        let slot = self.pool.get_mut(self.spare);
-        match port.receive(slot) {
-            Received::Nothing => return false,
-            Received::Frame(octets) => self.forward(index, octets),
-            Received::Oversized => self.counters.ports[index].oversized.add(1),
-        }
-        true
-    }
-
-    /// The frame in the spare slot came in on this port.
-    fn forward(&mut self, from: usize, octets: usize) {
-        let (slot, now_ns) = (self.spare, self.seen_ns);
-        let counters = self.counters;
-        let seen = &counters.ports[from];
-        seen.received.add(1);
-        seen.octets.add(octets as u64);
-        let Some(mut header) = Header::read(&self.pool.get(slot)[..octets.min(SLOT)]) else {
-            return seen.malformed.add(1);
-        };
-        if header.ether_type == loops::ETHER_TYPE {
-            if let Some(out_of) = self.prober.port_of(&self.pool.get(slot)[..octets]) {
-                // One that comes back to its own port was reflected there, which makes no loop of this switch.
-                let last = from.max(usize::from(out_of));
-                return match counters.ports.get(last) {
-                    Some(loops) if usize::from(out_of) != from => loops.looped.add_shared(1),
-                    _ => seen.filtered.add(1),
-                };
-            }
-        }
-        if self.outlets[from].closed {
-            return seen.closed.add(1);
-        }
-        // No station has an address of zeros: learned, it would draw what others send to it by mistake.
-        if is_group(&header.from) || header.from == [0; 6] {
-            return seen.malformed.add(1);
-        }
-        if header.reserved().is_some_and(|address| !self.forwarded.contains(address)) {
-            return seen.reserved.add(1);
-        }
-        let floods = self.flood.contains(from);
-        if self.learning && floods {
-            match self.table.learn(&header.from, from as u16, now_ns) {
-                Learning::Known | Learning::New => {}
-                Learning::Moved => counters.addresses_moved.add_shared(1),
-                Learning::NoPlace => counters.addresses_without_place.add_shared(1),
-            }
-        }
-        let (mut octets, mut split) = (octets, None);
-        if let Some(streams) = &mut self.streams {
-            let port = &self.outlets[from].port;
-            let came_ns = || self.time.now_ns().saturating_sub(port.as_ref().map_or(0, P::age_ns));
-            let frame = (self.pool.get_mut(slot), octets);
-            match streams.receive(from, &mut header, frame, came_ns) {
-                Outcome::Passes(length, ports) => (octets, split) = (length, ports),
-                Outcome::Policed => return seen.policed.add(1),
-                Outcome::Eliminated => return seen.eliminated.add(1),
-                Outcome::TooLong => return seen.oversized.add(1),
-            }
-        }
-        let queue = usize::from(self.rules.queue(&header));
-        let mut frame = Classified { from, queue, octets, sdu: header.sdu(octets), event: None, arrival_ns: now_ns };
-        if self.transparent_clock {
-            self.stamp(from, &mut frame);
-        }
-        if let Some(ports) = split {
-            return self.send_to(ports, from, frame);
-        }
-        let vlan = header.tag.map_or(0, |tag| tag.vlan);
-        if let Some(ports) = self.entries.ports(&header.to, vlan) {
-            return self.send_to(ports, from, frame);
-        }
-        if !floods {
-            return seen.no_entry.add(1);
-        }
-        let known = if is_group(&header.to) { None } else { self.table.port(&header.to, now_ns) };
-        match known {
-            Some(port) if usize::from(port) == from => seen.filtered.add(1),
-            Some(port) => self.enqueue(usize::from(port), frame),
-            None => {
-                if !is_group(&header.to) {
-                    seen.flooded.add(1);
-                }
-                self.send_to(self.flood, from, frame);
-            }
-        }
-    }
-
-    /// Notes what of PTP is in the frame in the spare slot, and when it came in rather than when it was taken in.
-    fn stamp(&mut self, from: usize, frame: &mut Classified) {
-        frame.event = Event::find(&self.pool.get(self.spare)[..frame.octets]);
-        if let (Some(_), Some(port)) = (frame.event, &self.outlets[from].port) {
-            frame.arrival_ns = self.time.now_ns().saturating_sub(port.age_ns());
-        }
-    }
-
-    /// Puts the frame into the queues of these ports, but for the one that it came from.
-    fn send_to(&mut self, ports: Ports, from: usize, frame: Classified) {
-        let mut others = ports.among(self.all, from).into_iter();
-        let Some(mut to) = others.next() else {
-            return self.counters.ports[from].filtered.add(1);
-        };
-        // The frame itself goes last.
-        for next in others {
-            self.enqueue_copy(to, frame);
-            to = next;
-        }
-        self.enqueue(to, frame);
-    }
-
-    /// Puts a copy of the frame in the spare slot into its queue, in a slot of its own.
-    fn enqueue_copy(&mut self, to: usize, frame: Classified) {
-        let original = self.spare;
-        let Some(copy) = self.pool.take() else {
-            return self.counters.ports[to].queues[frame.queue].full.add(1);
-        };
-        self.pool.copy(original, copy, frame.octets);
-        self.spare = copy;
-        self.enqueue(to, frame);
-        // What was not taken is still there, or a new spare one is.
-        self.pool.give(self.spare);
-        self.spare = original;
-    }
-
-    /// Puts the frame in the spare slot into its queue, or drops it; afterwards the spare slot is free.
-    #[inline]
-    fn enqueue(&mut self, to: usize, frame: Classified) {
-        let (outlet, queue) = (&mut self.outlets[to], frame.queue);
-        let counters = &self.counters.ports[to].queues[queue];
-        if !outlet.up {
-            return self.hand_on(to, frame);
-        }
-        if frame.sdu > outlet.max_sdu[queue] {
-            return counters.over_sdu.add(1);
-        }
-        if !outlet.has_window(queue, frame.octets, self.handing_over.ns()) {
-            // Where none is seen, or a talker whose frames fit no window would talk down what all others' are reckoned with.
-            if self.seen_ns >= self.doubt_due_ns && outlet.may_have_window(queue, frame.octets) {
-                self.doubt_due_ns = self.seen_ns + DOUBT_NS;
-                self.handing_over.doubt();
-                outlet.spread_ns = self.handing_over.deviation_ns();
-            }
-            return counters.no_window.add(1);
-        }
-        // The new spare slot comes first: without one nothing more could come in.
-        if outlet.queues[queue].is_full() {
-            return counters.full.add(1);
-        }
-        let Some(spare) = self.pool.take() else {
-            return counters.full.add(1);
-        };
-        if let Some(credits) = &mut outlet.credits {
-            if outlet.queues[queue].is_empty() {
-                credits.first_comes(queue, self.seen_ns, &outlet.gates);
-            }
-        }
-        let slot = std::mem::replace(&mut self.spare, spare);
-        let (octets, Classified { event, arrival_ns, .. }) = (frame.octets as u16, frame);
-        let waiting = Waiting { slot, octets, event, arrival_ns };
-        if outlet.queues[queue].push(waiting).is_err() {
-            unreachable!("there was room");
-        }
-        outlet.waiting |= 1 << queue;
-        self.waiting.set(to, true);
-        counters.queued.add(1);
-        let waiting = outlet.queues[queue].len() as u64;
-        counters.waiting.set(waiting);
-        counters.peak.raise(waiting);
-    }
-
-    /// Hands one frame over, or as many as its share allows, if the link is free and one may go.
-    #[inline]
-    fn transmit(&mut self, index: usize, share: Share) {
-        let (now_ns, handing_over_ns) = (self.seen_ns, self.handing_over.ns());
-        let outlet = &mut self.outlets[index];
-        if outlet.waiting == 0 || outlet.free_ns > now_ns + handing_over_ns + EARLY_NS {
-            return;
-        }
-        let Some((queue, closes_ns)) = outlet.next(now_ns, handing_over_ns) else { return };
-        if self.edge_within(handing_over_ns.min(QUIET_NS), index) {
-            return;
-        }
-        let outlet = &mut self.outlets[index];
-        let Some(first) = outlet.queues[queue].first() else { return };
-        if share.frames > 1 && outlet.has_more(queue) {
-            let burst = outlet.burst((queue, first), share, self.in_burst.ns());
-            if burst.frames().len() > 1 {
-                return self.transmit_burst(index, &burst);
-            }
-        }
-        let octets = usize::from(first.octets);
-        let mut correction = None;
-        if let Some(event) = first.event {
-            let in_ns = outlet.leaves_ns(now_ns, handing_over_ns).saturating_sub(first.arrival_ns) as i64;
-            event.correct(self.pool.get_mut(first.slot), in_ns);
-            correction = Some((event, in_ns));
-        }
-        let Some(port) = &mut outlet.port else { return };
-        let sent = port.send(&self.pool.get(first.slot)[..octets]);
-        let done_ns = self.time.now_ns();
-        if let (Sent::Busy, Some((event, in_ns))) = (sent, correction) {
-            event.correct(self.pool.get_mut(first.slot), -in_ns);
-        }
-        let counters = &self.counters.ports[index].queues[queue];
-        match sent {
-            Sent::Busy if !outlet.attempts.refused(queue, octets, now_ns) => return self.look_for_stall(done_ns),
-            Sent::Done => {
-                outlet.attempts.taken(octets);
-                counters.sent.add(1);
-                counters.octets.add(octets as u64);
-                let ends_ns = outlet.sent(octets, now_ns, done_ns, handing_over_ns);
-                outlet.charge(queue, octets);
-                if ends_ns > closes_ns {
-                    counters.late.add(1);
-                    // Longer than that it is looked for below.
-                    if done_ns.saturating_sub(now_ns) <= STALL_NS {
-                        let slow = Stall { from_ns: now_ns, until_ns: done_ns };
-                        report(&mut self.channels.stalls, self.counters, slow);
-                    }
-                }
-                let waited_ns = now_ns.saturating_sub(first.arrival_ns);
-                // Of a shaped class frames wait for the shaper, too.
-                if waited_ns >= outlet.gates.cycle_ns() && !outlet.shapes(queue) {
-                    counters.overdue.add(1);
-                }
-                self.handing_over.follow(done_ns.saturating_sub(now_ns));
-                self.doubt_due_ns = done_ns + SEEN_NS;
-                if self.bursts {
-                    self.in_burst.follow(done_ns.saturating_sub(now_ns));
-                }
-                outlet.spread_ns = self.handing_over.deviation_ns();
-            }
-            Sent::Down => {
-                counters.down.add(1);
-                counters.down_waited.add(1);
-            }
-            Sent::Busy | Sent::Refused => {
-                counters.refused.add(1);
-                self.counters.ports[index].refused_octets.set(octets as u64);
-            }
-        }
-        outlet.take_first(queue);
-        self.waiting.set(index, outlet.waiting != 0);
-        counters.waiting.set(outlet.queues[queue].len() as u64);
-        self.pool.give(first.slot);
-        self.look_for_stall(done_ns);
-    }
-
     /// Whether a gate opens within `ns` for frames that wait on another port than this.
     #[inline]
     fn edge_within(&self, ns: u64, except: usize) -> bool {
         let now_ns = self.seen_ns;
         self.waiting.into_iter().any(|index| index != except && self.outlets[index].edge_within(now_ns, ns))
     }
-}
-
-fn is_group(address: &[u8; 6]) -> bool {
-    address[0] & 1 != 0
 }
 
 /// Frames that may wait in each queue of a port. Queues that no class has are never used.

@@ -1,6 +1,7 @@
 //! When the core has something to do by itself: for who drives it by events, and not by turns without end.
 
-use super::{Core, EARLY_NS};
+use super::Core;
+use super::transmit::EARLY_NS;
 use crate::user::port::Port;
 use crate::user::time::Time;
 use ontick_tsn::schedule::NEVER;

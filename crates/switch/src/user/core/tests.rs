@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::user::loop_guard::{Action, LoopGuard};
+use crate::user::port::{Received, Sent};
 use crate::user::rest::{LATE_NS, REST_NS};
 use ontick_tsn::model::{Class, Classifier, Entry, Forwarding, GateOverride, Offload, Plane, Role, Rule};
 use ontick_tsn::schedule::Schedule;

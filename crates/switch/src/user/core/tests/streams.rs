@@ -1,6 +1,9 @@
 //! Streams: filters, meters and gates on frames that come in, and what one that babbles does to others.
 
+use super::super::streams::Outcome;
 use super::*;
+use crate::user::pool::SLOT;
+use ontick_tsn::frame::Header;
 use ontick_tsn::model::{Base, Elimination, Meter, Stream, StreamGate, StreamGateEntry};
 
 /// Frames to the station 2, of any VLAN and source.
