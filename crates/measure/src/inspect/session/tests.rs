@@ -1,18 +1,5 @@
+use super::super::Select;
 use super::*;
-
-#[test]
-fn the_cpu_of_a_loop_is_avoided_before_that_of_a_watchdog() {
-    let state = |policy: i32, cpu: u32, sleeps: u64| ThreadState {
-        policy: policy as u32,
-        cpu,
-        sleeps: Some(sleeps),
-        ..ThreadState::default()
-    };
-    let (fifo, other) = (libc::SCHED_FIFO, libc::SCHED_OTHER);
-    let states = [state(fifo, 0, 40), state(other, 2, 90_000), state(fifo, 1, 6_000), state(fifo, 0, 60)];
-    assert_eq!(timed_cpus(&states), [1, 0]);
-    assert_eq!(timed_cpus(&states[1..2]), [2], "none is real-time yet");
-}
 
 /// What is missing before anything counts is no gap in what was seen.
 #[test]
