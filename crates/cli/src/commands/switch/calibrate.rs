@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use ontick_record::store;
+use ontick_switch::user::placement::place;
 use ontick_switch::verify::calibration::{Calibrated, Calibrating};
-use ontick_switch::verify::proof::{Carrier, place};
+use ontick_switch::verify::proof::Carrier;
 use ontick_switch::verify::source_004_test;
 use ontick_tsn::egress::Calibration;
 use ontick_tsn::model::Guard;

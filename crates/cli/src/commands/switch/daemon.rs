@@ -14,8 +14,7 @@ use ontick_switch::user::ending::Ending;
 use ontick_switch::user::rest::is_preempt_rt;
 use ontick_switch::user::running::{CoreEvent, Stopped};
 use ontick_switch::user::serve::{Report, Service, ServiceEvent};
-use ontick_switch::user::{CorePlacement, metrics};
-use ontick_switch::verify::proof;
+use ontick_switch::user::{CorePlacement, metrics, placement};
 use ontick_tsn::config;
 use ontick_tsn::model::{GateOverride, Switch};
 use ontick_units::CpuList;
@@ -69,8 +68,10 @@ pub fn serve(
     let Some(switch) = switches.iter().find(|switch| !switch.cpus.is_empty()).or(switches.first()) else {
         return Ok(Outcome::Met);
     };
-    let places: Vec<CorePlacement> =
-        proof::places(switch).into_iter().map(|place| CorePlacement { never_rest: rest.never_rest, ..place }).collect();
+    let places: Vec<CorePlacement> = placement::places(switch)
+        .into_iter()
+        .map(|place| CorePlacement { never_rest: rest.never_rest, ..place })
+        .collect();
     let throttling = if rest.keep_throttling { None } else { unthrottled(&places) };
     let mut services = Service::start_together(&switches, &places)?;
     services.iter_mut().zip(served).for_each(|(service, of)| service.keep_settings(&of.folder));

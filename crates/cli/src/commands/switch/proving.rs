@@ -8,10 +8,11 @@ use clap::{Args, ValueEnum};
 use ontick_measure::document;
 use ontick_record::{Run, store};
 use ontick_rt::cpus;
+use ontick_switch::user::placement;
 use ontick_switch::verify::flow::SIZES;
 use ontick_switch::verify::frame_log;
 use ontick_switch::verify::offered::OfferedLoad;
-use ontick_switch::verify::proof::{self, Carrier, Proof, Proven};
+use ontick_switch::verify::proof::{Carrier, Proof, Proven};
 use ontick_switch::verify::trial::TrialProgress;
 use ontick_tsn::model::{Plane, Switch};
 use ontick_units::CpuList;
@@ -177,7 +178,7 @@ impl ProvingFlags {
         }
         let switch = &asked.switch;
         // Only where it is needed, as it takes a CPU.
-        let place = || proof::place(switch, self.cpu);
+        let place = || placement::place(switch, self.cpu);
         Ok(match (self.plane, switch.plane) {
             (Some(PlaneName::Bridge), _) => Carrier::Bridge,
             (Some(PlaneName::Kernel), _) | (None, Plane::Kernel) => Carrier::Kernel,

@@ -10,7 +10,7 @@ use ontick_record::run::{Judged, Settings};
 use ontick_record::{Measurement, Run, Series};
 use ontick_rt::{cpus, watchdog};
 use ontick_switch::user::CorePlacement;
-use ontick_switch::verify::proof;
+use ontick_switch::user::placement::spinning;
 use ontick_tsn::egress::{DataPlane, EgressTiming};
 use ontick_tsn::network::{Kind, Network};
 use ontick_tsn::validate::Schedule;
@@ -107,12 +107,12 @@ impl Prove {
 
     /// Where a core runs that serves them.
     fn core(&self) -> Result<CorePlacement, Failure> {
-        let Some(cpu) = self.cpu else { return Ok(proof::spinning(None)) };
+        let Some(cpu) = self.cpu else { return Ok(spinning(None)) };
         if !cpus::online().contains(&cpu) {
             return Err(Failure::new(format!("CPU {cpu} is not online")));
         }
         watchdog::may_occupy(cpus::online().len()).map_err(Failure::new)?;
-        Ok(proof::spinning(Some(cpu)))
+        Ok(spinning(Some(cpu)))
     }
 
     fn complete(
