@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kill::{Kill, Manner, Step, at_each_step};
 
 use super::*;
-use crate::apply::{Live, apply, revert};
+use crate::apply::{Act, Live, Refused, apply, differences, links, revert};
 use crate::ethtool::mac_merge;
 use crate::features::Features;
 use crate::kernel;
