@@ -29,10 +29,13 @@ class Line:
         bias: Literal["as-is", "disabled", "pull-up", "pull-down"] = "as-is",
         active_low: bool = False,
         on_exit: Literal["keep", "low", "high", "input"] = "keep",
+        debounce: Time | None = None,
     ) -> None:
         """`value` is what an output is driven to first, and `on_exit` what it is left at. `edges` are those that `edge` and
-        `edges` wait for. A line that is taken "as-is" is only looked at: it has neither edges nor a bias."""
-        self._native = _ontick.Line(name, direction, value, edges, bias, active_low, on_exit)
+        `edges` wait for. A line that is taken "as-is" is only looked at: it has neither edges nor a bias. With `debounce` a level of
+        an input counts once it has lasted that long, 1us to 16s in whole microseconds."""
+        text = as_optional_text("debounce", debounce)
+        self._native = _ontick.Line(name, direction, value, edges, bias, active_low, on_exit, text)
         self._edges = edges
 
     @property

@@ -186,6 +186,7 @@ class Line:
         bias: str,
         active_low: bool,
         on_exit: str,
+        debounce: str | None,
     ) -> Line: ...
     @property
     def name(self) -> str: ...

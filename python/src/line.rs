@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use ontick_gpio::{Bias, Direction, Edge as Seen, Edges, Gone, Line as Open, Name, OnExit, Request};
+use ontick_gpio::{Bias, Debounce, Direction, Edge as Seen, Edges, Gone, Line as Open, Name, OnExit, Request};
 use ontick_rt::clock::ClockId;
 use pyo3::prelude::*;
 
@@ -51,7 +51,7 @@ pub struct Line {
 #[pymethods]
 impl Line {
     #[new]
-    #[pyo3(signature = (name, direction, value, edges, bias, active_low, on_exit))]
+    #[pyo3(signature = (name, direction, value, edges, bias, active_low, on_exit, debounce))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -62,6 +62,7 @@ impl Line {
         bias: &str,
         active_low: bool,
         on_exit: &str,
+        debounce: Option<&str>,
     ) -> PyResult<Self> {
         let name: Name = word(name)?;
         let direction = match direction {
@@ -72,7 +73,10 @@ impl Line {
         };
         let edges = if edges == "none" { Edges::None } else { word(edges)? };
         let (bias, on_exit): (Bias, OnExit) = (word(bias)?, word(on_exit)?);
-        let request = Request { direction, bias, active_low, edges, on_exit };
+        let debounce = debounce.map(|text| time("debounce", text)).transpose()?;
+        let debounce = debounce.map(Debounce::from_ns).transpose();
+        let debounce = debounce.map_err(|error| argument(format!("debounce: {error}")))?;
+        let request = Request { direction, bias, active_low, edges, debounce, on_exit };
         let line = py.detach(|| Open::open(&name, &request)).map_err(|error| of_line(&error))?;
         let (backend, is_output) = (line.backend().name(), matches!(direction, Direction::Output(_)));
         Ok(Self { generation: fork::generation(), name, backend, is_output, open: Mutex::new(Some(line)) })

@@ -60,6 +60,19 @@ def test_edges_come_in_order_with_their_times(joined: tuple[str, str]) -> None:
         assert list(watched.edges(timeout="1ms")) == []
 
 
+def test_a_debounced_line_sees_levels_that_last(joined: tuple[str, str]) -> None:
+    with ontick.Line(joined[0], "output") as out, ontick.Line(joined[1], edges="both", debounce="2ms") as watched:
+        for level in (True, False, True, False, True):
+            out.write(level)
+        edges = list(watched.edges(count=1, timeout="20s"))
+        assert edges[0].rising and not edges[0].lost and watched.value is True
+    for wrong in ("1500ns", "17s", "0ms"):
+        with pytest.raises(ontick.ArgumentError, match="debounce.*1us to 16s"):
+            ontick.Line(joined[1], debounce=wrong)
+    with pytest.raises(ontick.ArgumentError, match="open it as an input"):
+        ontick.Line(joined[0], "output", debounce="1ms")
+
+
 def test_a_line_is_for_one_program(joined: tuple[str, str]) -> None:
     with ontick.Line(joined[0], "output"):
         with pytest.raises(ontick.LineInUseError, match=rf"line {joined[0]}: in use by .*{os.getpid()}") as refused:

@@ -19,7 +19,7 @@
 #define ONTICK_ABI_MAJOR 0
 
 // Raised with each addition: a program needs at least the one that it was compiled with.
-#define ONTICK_ABI_MINOR 3
+#define ONTICK_ABI_MINOR 4
 
 // Done.
 #define ONTICK_OK 0
@@ -261,6 +261,8 @@ typedef struct ontick_line_options {
     int32_t edges;
     // ONTICK_EXIT_...: what an output is left at when it is closed.
     int32_t on_exit;
+    // A level of an input counts once it has lasted so long, in microseconds: up to 16 000 000; 0: at once.
+    uint32_t debounce_us;
 } ontick_line_options;
 
 // An edge of a line. This structure never changes.

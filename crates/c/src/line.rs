@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use ontick_gpio::{Bias, Direction, Edges, Error, Gone, Line, Name, OnExit, Request};
+use ontick_gpio::{Bias, Debounce, Direction, Edges, Error, Gone, Line, Name, OnExit, Request};
 
 use crate::fork;
 use crate::handle::{Handle, borrow, close, open};
@@ -64,13 +64,15 @@ pub struct ontick_line_options {
     pub edges: i32,
     /// ONTICK_EXIT_...: what an output is left at when it is closed.
     pub on_exit: i32,
+    /// A level of an input counts once it has lasted so long, in microseconds: up to 16 000 000; 0: at once.
+    pub debounce_us: u32,
 }
 
 // SAFETY: it begins with its size, and its fields are integers.
 unsafe impl Options for ontick_line_options {
     fn defaults() -> Self {
         let size = size_of::<Self>() as u32;
-        Self { size, direction: ONTICK_INPUT, value: 0, active_low: 0, bias: 0, edges: 0, on_exit: 0 }
+        Self { size, direction: ONTICK_INPUT, value: 0, active_low: 0, bias: 0, edges: 0, on_exit: 0, debounce_us: 0 }
     }
 }
 
@@ -138,11 +140,16 @@ impl ontick_line_options {
                 return Err(Failure::argument(text));
             }
         };
+        let debounce = match self.debounce_us {
+            0 => None,
+            us => Some(Debounce::from_ns(u64::from(us) * 1_000).map_err(Failure::argument)?),
+        };
         Ok(Request {
             direction,
             bias: one_of(&BIASES, self.bias, "bias", "ONTICK_BIAS")?,
             active_low: self.active_low != 0,
             edges: one_of(&EDGES, self.edges, "edges", "ONTICK_EDGES")?,
+            debounce,
             on_exit: one_of(&EXITS, self.on_exit, "on_exit", "ONTICK_EXIT")?,
         })
     }

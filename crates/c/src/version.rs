@@ -6,7 +6,7 @@ use std::ffi::c_char;
 /// knows by the soname.
 pub const ONTICK_ABI_MAJOR: u32 = 0;
 /// Raised with each addition: a program needs at least the one that it was compiled with.
-pub const ONTICK_ABI_MINOR: u32 = 3;
+pub const ONTICK_ABI_MINOR: u32 = 4;
 
 /// ONTICK_ABI_MAJOR of the library that is loaded times 65536, plus its ONTICK_ABI_MINOR.
 #[unsafe(no_mangle)]

@@ -123,6 +123,11 @@ pub enum WordError {
     OnExit(String),
 }
 
+/// A time, in ns, that no line can be debounced for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a line cannot be debounced for {0}ns (1us to 16s, in whole microseconds)")]
+pub struct DebounceError(pub u64);
+
 /// Why a chip could not be looked at. It is printed without the chip's name, to stand behind it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

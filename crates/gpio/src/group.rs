@@ -114,6 +114,9 @@ fn check(names: &[Name], request: &Request) -> Result<(), Error> {
     if request.edges != Edges::None {
         return refuse("notify edges");
     }
+    if request.debounce.is_some() {
+        return refuse("be debounced");
+    }
     match names.iter().enumerate().find(|(n, name)| names[..*n].contains(name)) {
         Some((_, twice)) => Err(Error::NotFound { name: twice.clone(), why: "is in the group twice".into() }),
         None => Ok(()),

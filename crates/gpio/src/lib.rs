@@ -21,6 +21,7 @@
 mod backend;
 mod board;
 mod chardev;
+mod debounce;
 mod edge;
 mod error;
 mod group;
@@ -34,8 +35,9 @@ mod rights;
 pub mod sim;
 
 pub use backend::Backend;
+pub use debounce::Debounce;
 pub use edge::{Edge, Edges};
-pub use error::{Error, Gone, LookError, WordError};
+pub use error::{DebounceError, Error, Gone, LookError, WordError};
 pub use group::Group;
 pub use line::{Line, simulated_by, simulation_note};
 pub use name::{Name, NameError};

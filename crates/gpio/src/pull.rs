@@ -27,6 +27,8 @@ impl Pull {
             let what = "report edges from outside (read it, or name the line itself)".into();
             return Err(Error::Unsupported { name: name.clone(), backend: Backend::GpioSim, what });
         }
+        let instead = "what pulls a line is no input (name the line itself)";
+        request.check_not_debounced(name, Backend::GpioSim, instead)?;
         request.check(name, Backend::GpioSim)?;
         let attributes = attributes(chip).ok_or_else(|| wrong(format!("{chip} is no chip of gpio-sim")))?;
         let attributes = attributes.join(format!("sim_gpio{line}"));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Backend, Edges, Error, Name, WordError};
+use crate::{Backend, Debounce, Edges, Error, Name, WordError};
 
 /// Which way a line works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub struct Request {
     pub active_low: bool,
     /// What is notified.
     pub edges: Edges,
+    /// How long a level must last to count, if that matters.
+    pub debounce: Option<Debounce>,
     /// What is left behind.
     pub on_exit: OnExit,
 }
@@ -67,6 +69,7 @@ impl Request {
             bias: Bias::AsIs,
             active_low: false,
             edges: Edges::None,
+            debounce: None,
             on_exit: OnExit::Keep,
         }
     }
@@ -81,13 +84,28 @@ impl Request {
         Self { direction: Direction::Output(value), ..Self::input() }
     }
 
-    /// Refuses of a line that is taken as it is what changes it: the kernel takes edges and bias with a direction only.
+    /// Refuses of a line that is taken as it is what changes it, and of one that is driven what belongs to an input: the
+    /// kernel takes edges and bias with a direction only, and debounces inputs alone.
     pub(crate) fn check(&self, name: &Name, backend: Backend) -> Result<(), Error> {
+        let refuse = |what: &str| Err(Error::Unsupported { name: name.clone(), backend, what: what.into() });
+        if self.debounce.is_some() && self.direction != Direction::Input {
+            return refuse("be debounced but as inputs: open it as an input");
+        }
         if self.direction != Direction::AsIs || (self.edges, self.bias) == (Edges::None, Bias::AsIs) {
             return Ok(());
         }
-        let what = "notify edges or be given a bias where they are taken as they are: open it as an input".into();
-        Err(Error::Unsupported { name: name.clone(), backend, what })
+        refuse("notify edges or be given a bias where they are taken as they are: open it as an input")
+    }
+
+    /// Refuses to debounce a line where nothing could.
+    pub(crate) fn check_not_debounced(&self, name: &Name, backend: Backend, instead: &str) -> Result<(), Error> {
+        match self.debounce {
+            None => Ok(()),
+            Some(_) => {
+                let what = format!("be debounced: {instead}");
+                Err(Error::Unsupported { name: name.clone(), backend, what })
+            }
+        }
     }
 
     /// The same in terms of the wire instead of the user: active-low resolved.
@@ -105,6 +123,11 @@ impl Request {
     /// With these edges notified.
     pub fn edges(self, edges: Edges) -> Self {
         Self { edges, ..self }
+    }
+
+    /// With levels that count once they have lasted so long.
+    pub fn debounce(self, debounce: Option<Debounce>) -> Self {
+        Self { debounce, ..self }
     }
 
     /// With the user's high as the wire's low.

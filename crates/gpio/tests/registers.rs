@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use ontick_gpio::registers::Board;
-use ontick_gpio::{Backend, Bias, Edges, Error, Group, Line, OnExit, Request};
+use ontick_gpio::{Backend, Bias, Debounce, Edges, Error, Group, Line, OnExit, Request};
 use proptest::prelude::*;
 use rustix::fs::FlockOperation;
 use tempfile::TempDir;
@@ -308,6 +308,9 @@ fn edges_are_refused_and_the_line_left_as_it_was() {
     let refused = machine.refusal(17, Request::input().edges(Edges::Both));
     assert!(refused.starts_with("line reg:17: BCM2837 register lines cannot wait for edges"), "{refused}");
     assert!(refused.contains("character device"), "{refused}");
+    let refused = machine.refusal(17, Request::input().debounce(Debounce::from_ns(1_000).ok()));
+    let said = "line reg:17: BCM2837 register lines cannot be debounced: registers have no filter for the level";
+    assert!(refused.starts_with(said), "{refused}");
     assert_eq!(machine.changes(&before), []);
     let mut pin = machine.open(41, Request::input()).unwrap();
     assert_eq!(pin.edge(0).unwrap(), None);

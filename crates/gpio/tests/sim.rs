@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ontick_gpio::sim::{self, Wire};
-use ontick_gpio::{Bias, Edges, Error, Group, Line, Name, OnExit, Request};
+use ontick_gpio::{Bias, Debounce, Edge, Edges, Error, Group, Line, Name, OnExit, Request};
 use ontick_rt::clock::ClockId;
 
 /// A chip that is gone after the test.
@@ -418,4 +418,104 @@ fn who_sleeps_at_one_end_of_a_wire_is_woken_soon_when_the_other_is_driven() {
             out.write(false).unwrap();
         });
     }
+}
+
+fn debounce(ns: u64) -> Option<Debounce> {
+    Some(Debounce::from_ns(ns).unwrap())
+}
+
+#[test]
+fn a_debounced_line_shows_a_level_once_it_has_lasted() {
+    let (_chip, a, b) = Chip::wired("debounced", Wire::default());
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    const PERIOD_NS: u64 = 50_000_000;
+    let wanted = Request::input().edges(Edges::Both);
+    let mut own = Line::open(&b, &wanted).unwrap();
+    let mut input = Line::open(&b, &wanted.debounce(debounce(PERIOD_NS))).unwrap();
+    let mut read = Line::open(&b, &Request::input().debounce(debounce(PERIOD_NS))).unwrap();
+    for n in 0..9 {
+        out.write(n % 2 == 0).unwrap();
+    }
+    // However long this thread was stopped in between, what is seen follows from the times of the edges.
+    let driven: Vec<Edge> = std::iter::from_fn(|| own.edge(0).unwrap()).collect();
+    assert_eq!(driven.len(), 9);
+    let (mut level, mut expected) = (false, Vec::new());
+    for (n, edge) in driven.iter().enumerate() {
+        let lasts = driven.get(n + 1).is_none_or(|next| next.time_ns - edge.time_ns >= PERIOD_NS);
+        if lasts && edge.rising != level {
+            level = edge.rising;
+            expected.push(Edge { time_ns: edge.time_ns + PERIOD_NS, ..*edge });
+        }
+    }
+    let (read_early, early_ns) = (read.read().unwrap(), ClockId::Monotonic.now_ns());
+    assert!(!read_early || early_ns >= expected[0].time_ns);
+    for edge in &expected {
+        assert_eq!(input.edge(soon()).unwrap(), Some(*edge));
+    }
+    assert!(input.read().unwrap() && read.read().unwrap());
+    // A pulse that is long enough, and of which only one edge is wanted.
+    let mut falling = Line::open(&b, &Request::input().edges(Edges::Falling).debounce(debounce(1_000))).unwrap();
+    for level in [false, true] {
+        out.write(level).unwrap();
+        ontick_rt::clock::sleep_for(2_000_000);
+    }
+    let edge = falling.edge(soon()).unwrap().unwrap();
+    assert!(!edge.rising);
+    assert_eq!(falling.edge(0).unwrap(), None);
+    assert!(falling.read().unwrap());
+}
+
+#[test]
+fn edges_that_a_filter_holds_are_notified_by_the_time_alone() {
+    let (_chip, a, b) = Chip::wired("timer", Wire::default());
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Both).debounce(debounce(3_000_000))).unwrap();
+    out.write(true).unwrap();
+    // Nothing else happens on the line: the wait ends when the level counts.
+    let edge = input.edge(soon()).unwrap().unwrap();
+    assert!(edge.rising && ClockId::Monotonic.now_ns() >= edge.time_ns);
+    assert_eq!(input.edge(ClockId::Monotonic.now_ns() + 10_000_000).unwrap(), None);
+}
+
+#[test]
+fn a_debounced_line_follows_who_drives_it() {
+    let chip = Chip::new("hands");
+    let line = chip.line(3);
+    let mut out = Line::open(&line, &Request::output(true).on_exit(OnExit::Input)).unwrap();
+    out.write(true).unwrap();
+    let mut input = Line::open(&line, &Request::input().debounce(debounce(1_000))).unwrap();
+    assert!(input.read().unwrap());
+    drop(out);
+    // Nobody drives it any more, and no edge tells of that.
+    assert!(
+        !input.read().unwrap() || {
+            ontick_rt::clock::sleep_for(1_000_000);
+            !input.read().unwrap()
+        }
+    );
+}
+
+/// The edge was there before the line was opened, and comes through after.
+#[test]
+fn a_level_that_is_on_its_way_counts_too() {
+    let (_chip, a, b) = Chip::wired("on-its-way", Wire { delay_ns: 300_000_000, ..Wire::default() });
+    let mut out = Line::open(&a, &Request::output(false)).unwrap();
+    out.write(true).unwrap();
+    let mut input = Line::open(&b, &Request::input().edges(Edges::Both).debounce(debounce(1_000))).unwrap();
+    // Where this thread was stopped for so long that it has come already, it counted from the start.
+    assert!(input.read().unwrap() || input.edge(soon()).unwrap().unwrap().rising);
+    assert!(input.read().unwrap());
+}
+
+#[test]
+fn only_inputs_that_something_can_filter_are_debounced() {
+    let chip = Chip::new("no-filter");
+    let refused = |request: Request| Line::open(&chip.line(0), &request).unwrap_err().to_string();
+    for request in [Request::output(false), Request::as_is()] {
+        let said = refused(request.debounce(debounce(1_000)));
+        assert!(said.ends_with("simulated lines cannot be debounced but as inputs: open it as an input"), "{said}");
+    }
+    let lines = [chip.line(0), chip.line(1)];
+    let said = Group::open(&lines, &Request::input().debounce(debounce(1_000))).unwrap_err().to_string();
+    assert!(said.contains("cannot be debounced as a group"), "{said}");
 }

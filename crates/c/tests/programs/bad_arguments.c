@@ -190,6 +190,9 @@ static void lines(const char *chip)
     options.edges = ONTICK_EDGES_BOTH;
     options.direction = ONTICK_INPUT;
     EXPECT(ontick_line_open(in, &options, &input) == ONTICK_OK);
+    options.debounce_us = 16000001;
+    REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "debounced");
+    options.debounce_us = 0;
     options.edges = 4;
     REFUSED(ontick_line_open(out, &options, &output), ONTICK_ERROR_ARGUMENT, "edges is 4");
     options.edges = ONTICK_EDGES_NONE;

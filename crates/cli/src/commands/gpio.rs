@@ -11,9 +11,10 @@ mod watch;
 mod wire;
 
 use clap::{Args, Subcommand};
-use ontick_gpio::{Bias, Request};
+use ontick_gpio::{Bias, Debounce, Request};
 
 use crate::failure::{Failure, Outcome};
+use crate::flags;
 
 /// List, read, drive and watch GPIO lines, and join simulated ones.
 ///
@@ -53,6 +54,20 @@ struct SetUp {
     /// Bias of a line that nothing drives: as-is, disabled, pull-up or pull-down
     #[arg(long, default_value = "as-is")]
     bias: Bias,
+}
+
+/// What is left out of what a line shows.
+#[derive(Args, Debug, Clone, Copy)]
+struct Filter {
+    /// A level counts once it has lasted so long, 1us to 16s: a switch that bounces is seen once. By the chip or the kernel;
+    /// registers cannot
+    #[arg(long, value_name = "TIME", value_parser = debounce)]
+    debounce: Option<Debounce>,
+}
+
+fn debounce(text: &str) -> Result<Debounce, String> {
+    Debounce::from_ns(flags::time(text)?)
+        .map_err(|_| format!("\"{text}\" is not from 1us to 16s in whole microseconds"))
 }
 
 impl SetUp {

@@ -307,3 +307,26 @@ fn a_watch_ends_when_its_reader_goes_away() {
     well(&["gpio", "set", &format!("{}=0", chip.line(4)), "--toggle", "1ms", "--count", "2"]);
     assert!(watch.child.wait().unwrap().success());
 }
+
+#[test]
+fn a_switch_that_bounces_is_seen_once() {
+    let chip = Chip::wired("bounces");
+    let seventeen = chip.line(17);
+    let watch = Process::watch(&seventeen, &["--debounce", "500ms"]);
+    well(&["gpio", "set", &format!("{}=0", chip.line(4)), "--toggle", "1us", "--count", "9"]);
+    assert_eq!(well(&["gpio", "get", &seventeen, "--debounce", "1ms"]), format!("{seventeen}=1  (simulated)\n"));
+    let mut seen = String::new();
+    let mut watch = watch;
+    BufReader::new(watch.child.stdout.as_mut().expect("a pipe")).read_line(&mut seen).unwrap();
+    watch.send(Signal::INT);
+    let (more, said) = watch.end();
+    let edge: Value = serde_json::from_str(&seen).expect("JSON");
+    assert_eq!((&edge["edge"], &edge["lost"], more.as_str()), (&"rising".into(), &0.into(), ""), "{said}");
+    let refused = run(&["gpio", "watch", &seventeen, "--debounce", "1500ns"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        stderr(&refused).contains("\"1500ns\" is not from 1us to 16s in whole microseconds"),
+        "{}",
+        stderr(&refused)
+    );
+}

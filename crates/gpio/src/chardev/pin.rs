@@ -138,6 +138,9 @@ pub(super) fn asked(lines: &[u32], request: &Request) -> LineRequest {
             asked.config.add_values(&LineValues { bits: value.into(), mask: 1 });
         }
     }
+    if let Some(debounce) = request.debounce {
+        asked.config.add_debounce(debounce.us(), u64::MAX >> (u64::BITS as usize - lines.len().max(1)));
+    }
     if request.edges != Edges::None {
         asked.event_buffer_size = KEPT;
     }
@@ -165,6 +168,14 @@ pub(super) fn refusal(name: &Name, chip_name: &str, chip: &Chip, line: u32, requ
         Errno::BUSY => Error::InUse { name, by: holder(chip_name, line, &consumer) },
         Errno::INVAL if notifies_output => unsupported("notify edges of an output: open a second line as the input"),
         Errno::INVAL | Errno::NOTTY if info.is_err() => unsupported("be had from a kernel older than Linux 5.10"),
+        Errno::INVAL | Errno::RANGE if request.debounce.is_some() => {
+            let time = request.debounce.map(|debounce| debounce.to_string()).unwrap_or_default();
+            unsupported(&format!("be debounced for {time} here: the chip's driver refuses that"))
+        }
+        // The kernel filters where the chip does not, by the line's interrupt.
+        Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP if request.debounce.is_some() && info.is_ok() => unsupported(
+            "be debounced on this chip, which has neither a filter nor an interrupt for the line: read it in a loop instead",
+        ),
         // The chip still answers, so it is not gone: it is the interrupt that is missing.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP | Errno::INVAL
             if request.edges != Edges::None && info.is_ok() =>
@@ -178,6 +189,7 @@ pub(super) fn refusal(name: &Name, chip_name: &str, chip: &Chip, line: u32, requ
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Debounce;
 
     fn pin_with(events: &[(u32, LineEdgeEventKind)]) -> Pin {
         let mut buffer = Box::new([0; WORDS * AT_ONCE]);
@@ -224,6 +236,11 @@ mod tests {
         assert_eq!((asked_for.config.flags, asked_for.event_buffer_size), (flags, KEPT));
         assert_eq!((asked_for.offsets.get(0), asked_for.num_lines), (5, 1));
         assert_eq!(asked_for.consumer.as_os_str(), "ontick");
+        assert_eq!(asked_for.config.num_attrs, 0);
+        let asked_for = asked(&[5], &request.debounce(Some(Debounce::from_ns(10_000_000).unwrap())));
+        let debounced = asked_for.config.attr(0);
+        let wanted = uapi::LineAttributeValue::DebouncePeriod(10_000);
+        assert_eq!((debounced.mask, debounced.attr.to_value(), asked_for.config.num_attrs), (1, Some(wanted), 1));
         let group = asked(&[4, 9, 2], &Request::input());
         assert_eq!((group.num_lines, [0, 1, 2].map(|n| group.offsets.get(n))), (3, [4, 9, 2]));
 

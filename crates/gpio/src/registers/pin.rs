@@ -36,6 +36,8 @@ impl Pin {
                  character device)",
             ));
         }
+        let instead = "registers have no filter for the level (name it as a line of the character device)";
+        request.check_not_debounced(name, crate::Backend::Registers(board), instead)?;
         request.check(name, crate::Backend::Registers(board))?;
         let mut access = Access::new(window, board.layout().words(line));
         let set_up = alone(&device, || set_up(board.layout(), &mut access, line, request));

@@ -10,6 +10,7 @@
 //! that follows another too closely, as interrupts on a Raspberry Pi do (source 002, finding 4).
 
 mod chip;
+mod filter;
 mod futex;
 mod group;
 mod instant;

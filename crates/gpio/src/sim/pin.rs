@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use ontick_rt::clock::{Clock, ClockId};
 
 use super::chip;
+use super::filter::{Change, Filter};
 use super::owner::Owner;
 use super::page::{Chip, Page};
 use super::setup::Setup;
@@ -38,6 +39,10 @@ pub struct Pin {
     arrival_ns: u64,
     /// Edges that were wanted and not notified since the last that was.
     lost: u32,
+    /// Whether edges were forgotten since the last change that was looked at.
+    gap: bool,
+    /// Where it is debounced.
+    filter: Option<Box<Filter>>,
 }
 
 /// Whose edges a line hears: its own, or those of the other end of its wire.
@@ -72,8 +77,21 @@ impl Pin {
         let clock = Clock::new(ClockId::Monotonic);
         let own = Past::begin(page.chip(), line, Wire::default());
         let (edges, at, until) = (request.edges, End::Own, None);
-        let mut pin =
-            Self { page, line, edges, owns: false, clock, own, wired: None, at, until, arrival_ns: 0, lost: 0 };
+        let mut pin = Self {
+            page,
+            line,
+            edges,
+            owns: false,
+            clock,
+            own,
+            wired: None,
+            at,
+            until,
+            arrival_ns: 0,
+            lost: 0,
+            gap: false,
+            filter: None,
+        };
         match request.bias {
             Bias::AsIs => {}
             Bias::PullUp => pin.setup().pulled_up.store(1, Relaxed),
@@ -92,6 +110,7 @@ impl Pin {
             Direction::AsIs => {}
         }
         pin.begin();
+        pin.filter = request.debounce.map(|debounce| Box::new(Filter::new(debounce, edges, pin.level())));
         Ok(pin)
     }
 
@@ -123,11 +142,85 @@ impl Pin {
 
     #[inline]
     pub fn read(&mut self) -> bool {
+        if self.filter.is_some() { self.debounced() } else { self.level() }
+    }
+
+    #[inline]
+    fn level(&mut self) -> bool {
         self.page.chip().level(self.line, || self.clock.now_ns())
+    }
+
+    /// The level that counts.
+    #[cold]
+    fn debounced(&mut self) -> bool {
+        let Some(mut filter) = self.filter.take() else { return self.level() };
+        self.catch_up(&mut filter);
+        let level = filter.level();
+        self.filter = Some(filter);
+        level
     }
 
     /// The next wanted edge till `deadline_ns`.
     pub fn edge(&mut self, deadline_ns: u64) -> Option<Edge> {
+        let Some(mut filter) = self.filter.take() else { return self.own_edge(deadline_ns) };
+        let edge = self.filtered_edge(&mut filter, deadline_ns);
+        self.filter = Some(filter);
+        edge
+    }
+
+    /// Of a line that is not debounced.
+    fn own_edge(&mut self, deadline_ns: u64) -> Option<Edge> {
+        loop {
+            let change = self.change(deadline_ns)?;
+            if !self.edges.wants(change.rising) {
+                continue;
+            }
+            if !change.notified {
+                self.lost = self.lost.saturating_add(1);
+                continue;
+            }
+            let lost = std::mem::take(&mut self.lost);
+            return Some(Edge { rising: change.rising, time_ns: change.time_ns, lost });
+        }
+    }
+
+    fn filtered_edge(&mut self, filter: &mut Filter, deadline_ns: u64) -> Option<Edge> {
+        loop {
+            self.catch_up(filter);
+            if let Some(edge) = filter.take() {
+                return Some(edge);
+            }
+            let now_ns = self.clock.now_ns();
+            if now_ns >= deadline_ns {
+                return None;
+            }
+            let look_ns = filter.due_ns().unwrap_or(u64::MAX).min(now_ns.saturating_add(DRIVEN_NS));
+            self.feed(filter, deadline_ns.min(look_ns));
+        }
+    }
+
+    /// Shows the filter the next change till `deadline_ns`; whether there was one.
+    fn feed(&mut self, filter: &mut Filter, deadline_ns: u64) -> bool {
+        let change = self.change(deadline_ns);
+        filter.lost(std::mem::take(&mut self.lost));
+        change.map(|change| filter.change(change)).is_some()
+    }
+
+    /// Shows the filter all that has happened by now.
+    fn catch_up(&mut self, filter: &mut Filter) {
+        let now_ns = self.clock.now_ns();
+        while self.feed(filter, 0) {}
+        // Another level without an edge: somebody else drives the line, or nobody does any more; or the edge was on its way
+        // when the line was opened.
+        let level = self.level();
+        if level != filter.raw() {
+            filter.change(Change { rising: level, time_ns: now_ns, notified: true, after_gap: false });
+        }
+        filter.passed(now_ns);
+    }
+
+    /// The next change of the line till `deadline_ns`, wanted or not; one that is there already is taken in any case.
+    fn change(&mut self, deadline_ns: u64) -> Option<Change> {
         loop {
             let driven = self.look();
             let (newest, counted) = self.track().counted();
@@ -157,9 +250,7 @@ impl Pin {
             if arrival_ns > now_ns && !self.wait_for(arrival_ns, now_ns, deadline_ns) {
                 return None;
             }
-            if let Some(edge) = self.take(mark, mark.time_ns(now_ns), arrival_ns) {
-                return Some(edge);
-            }
+            return Some(self.take(mark, mark.time_ns(now_ns), arrival_ns));
         }
     }
 
@@ -264,24 +355,18 @@ impl Pin {
         self.lost = self.lost.saturating_add(u32::try_from(lost).unwrap_or(u32::MAX));
         let past = self.past_mut();
         (past.count, past.time_ns) = (count + forgotten, None);
+        self.gap = true;
     }
 
-    /// Moves on to this edge; returns it if it is to be notified.
-    fn take(&mut self, mark: Mark, time_ns: u64, arrival_ns: u64) -> Option<Edge> {
+    /// Moves on to this edge.
+    fn take(&mut self, mark: Mark, time_ns: u64, arrival_ns: u64) -> Change {
         let past = self.past_mut();
         let dead_ns = u64::from(past.wire.dead_time_ns);
         let close = past.time_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < dead_ns);
         (past.count, past.time_ns) = (past.count + 1, Some(time_ns));
         self.arrival_ns = arrival_ns;
-        if !self.edges.wants(mark.level()) {
-            return None;
-        }
-        if close {
-            self.lost = self.lost.saturating_add(1);
-            return None;
-        }
-        let lost = std::mem::take(&mut self.lost);
-        Some(Edge { rising: mark.level(), time_ns: arrival_ns, lost })
+        let after_gap = std::mem::take(&mut self.gap);
+        Change { rising: mark.level(), time_ns: arrival_ns, notified: !close, after_gap }
     }
 
     /// Waits for an edge that is on its way; `false` when it does not come before the deadline.

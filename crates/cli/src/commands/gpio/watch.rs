@@ -13,7 +13,7 @@ use ontick_units::{count, counted, show};
 use serde::Serialize;
 
 use super::pace::GLANCE_NS;
-use super::{SetUp, render};
+use super::{Filter, SetUp, render};
 use crate::failure::{Failure, Outcome};
 use crate::{privileges, stop, terminal};
 
@@ -23,7 +23,7 @@ const WAITING: usize = 65_536;
 /// Show every edge of lines as it occurs, and count lost edges, until Ctrl-C.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio watch GPIO17\n  ontick gpio watch sim:bench/17 --edges rising --count 100 --json"
+    after_help = "Examples:\n  ontick gpio watch GPIO17\n  ontick gpio watch sim:bench/17 --edges rising --count 100 --json\n  ontick gpio watch GPIO17 --bias pull-up --active-low --debounce 10ms   a button"
 )]
 pub struct Watch {
     /// Lines to watch
@@ -37,6 +37,8 @@ pub struct Watch {
     count: Option<u64>,
     #[command(flatten)]
     set_up: SetUp,
+    #[command(flatten)]
+    filter: Filter,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -70,7 +72,7 @@ struct Tally {
 impl Watch {
     pub fn run(self) -> Result<Outcome, Failure> {
         let stop = stop::on_signal()?;
-        let request = self.set_up.of(Request::input()).edges(self.edges);
+        let request = self.set_up.of(Request::input()).edges(self.edges).debounce(self.filter.debounce);
         let lines: Result<Vec<Line>, _> = self.lines.iter().map(|name| Line::open(name, &request)).collect();
         let lines = lines?;
         privileges::GPIO_WATCH.settle()?;
