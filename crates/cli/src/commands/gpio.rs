@@ -3,6 +3,7 @@
 mod get;
 mod list;
 mod pace;
+mod pwm;
 mod remove;
 mod render;
 mod set;
@@ -16,7 +17,7 @@ use ontick_gpio::{Bias, Debounce, Request};
 use crate::failure::{Failure, Outcome};
 use crate::flags;
 
-/// List, read, drive and watch GPIO lines, and join simulated ones.
+/// List, read, drive, modulate and watch GPIO lines, and join simulated ones.
 ///
 /// Lines are named gpiochip0:17, or as the board calls them (GPIO17), or sim:bench/17 for line 17 of a simulated
 /// chip, which works on every machine and is made when it is first used.
@@ -25,6 +26,7 @@ pub enum Gpio {
     List(list::List),
     Get(get::Get),
     Set(set::Set),
+    Pwm(pwm::Pwm),
     Watch(watch::Watch),
     Wire(wire::WireCommand),
     Unwire(wire::Unwire),
@@ -37,6 +39,7 @@ impl Gpio {
             Gpio::List(list) => list.run(),
             Gpio::Get(get) => get.run(),
             Gpio::Set(set) => set.run(),
+            Gpio::Pwm(pwm) => pwm.run(),
             Gpio::Watch(watch) => watch.run(),
             Gpio::Wire(wire) => wire.run(),
             Gpio::Unwire(unwire) => unwire.run(),

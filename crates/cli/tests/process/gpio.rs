@@ -1,12 +1,13 @@
 //! GPIO as it is used every day, on simulated lines: several processes at once, some of which die.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::{ontick, run, send, stderr, stdout, wait_until};
+use crate::errors::fails;
+use crate::{Running, ontick, run, send, stderr, stdout, wait_until};
 
 /// A chip of a test's own, gone afterwards.
 pub struct Chip(String);
@@ -329,4 +330,80 @@ fn a_switch_that_bounces_is_seen_once() {
         "{}",
         stderr(&refused)
     );
+}
+
+/// The widths of pulses that a watch shows, in ns, as it shows them.
+fn next_width_ns(watch: &mut impl BufRead) -> u64 {
+    let mut next = |direction: &str| loop {
+        let mut line = String::new();
+        assert!(watch.read_line(&mut line).unwrap() > 0, "the watch ended");
+        let edge: Value = serde_json::from_str(&line).expect("JSON");
+        if edge["edge"] == direction {
+            return edge["time_ns"].as_u64().unwrap();
+        }
+    };
+    let rose_ns = next("rising");
+    next("falling") - rose_ns
+}
+
+#[test]
+fn a_train_of_pulses_is_changed_by_lines_and_left_low() {
+    let chip = Chip::wired("pwm");
+    let four = chip.line(4);
+    let mut watch = Process::watch(&chip.line(17), &[]);
+    let mut seen = BufReader::new(watch.child.stdout.take().expect("a pipe"));
+    let placed = ["--policy", "other", "--cpu", "any", "--stock", "--json"];
+    let arguments = [&["gpio", "pwm", &four, "--period", "4ms", "--width", "1ms"], &placed[..]].concat();
+    let mut command = ontick(&arguments);
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut pwm = Running(pipes.spawn().unwrap());
+    let mut errors = BufReader::new(pwm.0.stderr.take().expect("a pipe"));
+    let mut said = || {
+        let mut said = String::new();
+        errors.read_line(&mut said).unwrap();
+        said
+    };
+    assert_eq!(said(), format!("Line {four}: 1ms high in each 4ms (25 %); Ctrl-C ends.\n"));
+    let mut input = pwm.0.stdin.take().expect("a pipe");
+    assert!((900_000..).contains(&next_width_ns(&mut seen)));
+    input.write_all(b"width 40ms\nwidth 3ms\n").unwrap();
+    assert_eq!(said(), "a width of 40ms does not fit into a period of 4ms\n");
+    drop(input);
+    // The end of the input ends nothing; several, as a pulse may be long for another reason.
+    let mut wide = 0;
+    while wide < 3 {
+        wide = if next_width_ns(&mut seen) >= 2_999_000 { wide + 1 } else { 0 };
+    }
+    send(pwm.0.id(), Signal::INT);
+    let mut printed = String::new();
+    pwm.0.stdout.take().expect("a pipe").read_to_string(&mut printed).unwrap();
+    assert!(pwm.0.wait().unwrap().success());
+    let made: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!((&made["period_ns"], &made["width_ns"]), (&4_000_000.into(), &3_000_000.into()));
+    assert_eq!(
+        (made["edges"].as_u64(), &made["backend"]),
+        (made["periods"].as_u64().map(|n| 2 * n), &"simulated".into())
+    );
+    let line = &json(&["gpio", "list", &four])[0]["lines"][0];
+    assert_eq!((&line["level"], &line["in_use"]), (&0.into(), &false.into()));
+    watch.send(Signal::INT);
+}
+
+#[test]
+fn a_train_of_pulses_ends_by_itself_and_says_how_exact_it_was() {
+    let chip = Chip::new("pwm-ends");
+    let four = chip.line(4);
+    let placed = ["--policy", "other", "--cpu", "any", "--stock"];
+    let begin = ["gpio", "pwm", four.as_str()];
+    let with = |arguments: &[&'static str]| [&begin, arguments, &placed].concat();
+    let printed = well(&with(&["--period", "100Hz", "--duty", "20%", "--duration", "50ms", "--on-exit", "high"]));
+    assert!(printed.contains(" periods, ") && printed.contains(" more than 10us late, the latest by "), "{printed}");
+    assert!(printed.ends_with("  (simulated)\n"), "{printed}");
+    assert_eq!(json(&["gpio", "get", &four])[0]["value"], 1);
+    let still = well(&with(&["--duty", "0%", "--duration", "30ms"]));
+    assert!(still.contains(" missed  (simulated)\n"), "{still}");
+    fails(&with(&[]), &["--width"]);
+    fails(&with(&["--width", "1ms", "--duty", "3%"]), &["--width", "--duty"]);
+    fails(&with(&["--width", "30ms"]), &["a width of 30ms does not fit into a period of 20ms"]);
+    fails(&with(&["--period", "5us", "--width", "1us"]), &["a period of 5us is not from 10us to 1s"]);
 }

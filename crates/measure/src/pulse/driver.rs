@@ -42,6 +42,15 @@ fn rise(before_ns: u64, after_ns: u64) -> u64 {
 }
 
 impl PulseDriver {
+    /// Leaves a line that the program drives at a level, without a pulse.
+    #[inline]
+    pub fn hold(&mut self, level: bool) -> Result<(), Gone> {
+        match self {
+            PulseDriver::Line(line) => line.write(level),
+            PulseDriver::Spi(_) | PulseDriver::Kernel(_) => Ok(()),
+        }
+    }
+
     /// Makes a pulse.
     #[inline]
     pub fn pulse(&mut self, pace: &mut Pace, clock: &mut Clock, width_ns: u64) -> Result<DrivenPulse, Gone> {

@@ -37,6 +37,17 @@ impl Grid {
         self.next_ns = due_ns + self.period_ns;
         (due_ns, left_out)
     }
+
+    /// When the pulse that was waited for last should have begun.
+    fn due_ns(&self) -> u64 {
+        self.next_ns - self.period_ns
+    }
+
+    /// The period that has begun is the first of this length.
+    fn change_period(&mut self, period_ns: u64) {
+        self.next_ns = self.due_ns() + period_ns;
+        self.period_ns = period_ns;
+    }
 }
 
 impl Pace {
@@ -89,6 +100,23 @@ impl Pace {
         }
     }
 
+    /// When the pulse should have begun that was waited for last, in ns, where they begin on a grid.
+    pub fn due_ns(&self) -> Option<u64> {
+        match self {
+            Pace::Spin { grid, .. } | Pace::Hybrid { grid, .. } => Some(grid.due_ns()),
+            Pace::Sleep { .. } | Pace::Elsewhere => None,
+        }
+    }
+
+    /// The period that has begun is the first of this length, where a hybrid wait keeps them. The margin is learned anew: how
+    /// much may be spun depends on the period.
+    pub fn change_period(&mut self, period_ns: u64) {
+        if let Pace::Hybrid { wait, grid } = self {
+            grid.change_period(period_ns);
+            *wait = Hybrid::new(period_ns);
+        }
+    }
+
     /// The margin before the end of a pulse, in ns, where one is learned.
     pub fn margin_ns(&self) -> Option<u64> {
         match self {
@@ -128,6 +156,16 @@ mod tests {
             }
             assert_eq!(pace.spun_ns().is_some(), method.spins());
         }
+    }
+
+    #[test]
+    fn a_period_that_has_begun_may_get_another_length() {
+        let mut grid = Grid::new(1_000, 0);
+        assert_eq!((grid.next(10), grid.due_ns()), ((1_000, 0), 1_000));
+        grid.change_period(5_000);
+        assert_eq!((grid.next(1_100), grid.due_ns()), ((6_000, 0), 6_000));
+        grid.change_period(400);
+        assert_eq!(grid.next(6_000 + 900), (6_800, 1));
     }
 
     proptest! {

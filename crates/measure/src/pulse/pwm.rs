@@ -5,15 +5,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use ontick_rt::clock::ClockId;
 use ontick_undo::guardian::Writes;
 use ontick_units::exact;
 
+use super::setpoint::{Modulation, Setpoint};
 use crate::Error;
 
 /// After a channel was exported, udev may take so long to give its files to the user's group.
 const APPEARS_WITHIN: Duration = Duration::from_secs(1);
+
+/// A channel that goes on is looked after this often, in ns.
+const LOOK_NS: u64 = 20_000_000;
 
 /// A channel of a PWM chip: `pwmchip0:1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,6 +187,14 @@ pub(super) struct Running {
 }
 
 impl Running {
+    /// Goes on with other times. In which period they begin is up to the driver.
+    fn change(&self, from: Modulation, to: Modulation) -> Result<(), Error> {
+        let (period, width) = (("period", to.period_ns()), ("duty_cycle", to.width_ns()));
+        // The width may never be more than the period, not in between either.
+        let order = if to.period_ns() < from.period_ns() { [width, period] } else { [period, width] };
+        order.into_iter().try_for_each(|(file, ns)| self.set_time(file, ns))
+    }
+
     fn write(&self, file: &str, value: u64) -> io::Result<()> {
         fs::write(self.channel.folder().join(file), value.to_string())
     }
@@ -192,6 +206,40 @@ impl Running {
     fn set_time(&self, file: &str, ns: u64) -> Result<(), Error> {
         self.write(file, ns).map_err(|error| self.channel.refusal(file, ns, &error))
     }
+}
+
+/// Has the channel make the pulses that are wanted, until `limit_ns` has passed or `stop` is set; then it does what it did
+/// before. Where its driver refuses a change, that is told, and it goes on as before the change. Returns what it made at last.
+pub fn modulate_by(
+    channel: &Channel,
+    setpoint: &Setpoint,
+    limit_ns: Option<u64>,
+    stop: &AtomicBool,
+    refused: &dyn Fn(&Error),
+) -> Result<Modulation, Error> {
+    let mut asked = setpoint.get();
+    let mut made = asked;
+    let running = channel.start(made.width_ns(), made.period_ns())?;
+    let end_ns = limit_ns.map_or(u64::MAX, |ns| ClockId::Monotonic.now_ns().saturating_add(ns));
+    while !stop.load(Relaxed) {
+        let now_ns = ClockId::Monotonic.now_ns();
+        if now_ns >= end_ns {
+            break;
+        }
+        let wanted = setpoint.get();
+        if wanted != asked {
+            asked = wanted;
+            match running.change(made, wanted) {
+                Ok(()) => made = wanted,
+                Err(error) => {
+                    let _ = running.change(wanted, made);
+                    refused(&error);
+                }
+            }
+        }
+        ClockId::Monotonic.sleep_until(end_ns.min(now_ns + LOOK_NS));
+    }
+    Ok(made)
 }
 
 #[cfg(test)]
@@ -243,6 +291,40 @@ pub(super) mod tests {
             let was = [before.period_ns, before.width_ns, before.enabled.into()].map(|n| n.to_string());
             assert_eq!(files(&channel), was);
         }
+    }
+
+    #[test]
+    fn a_channel_that_goes_on_takes_changes_and_goes_back_at_the_end() {
+        let before = State { period_ns: 20_000_000, width_ns: 1_500_000, enabled: false };
+        let (_root, channel) = chip(Some(before));
+        let wanted = |period_us: u64, width_us: u64| Modulation::new(period_us * 1_000, width_us * 1_000).unwrap();
+        let (setpoint, stop) = (Setpoint::new(wanted(4_000, 1_000)), AtomicBool::new(false));
+        let refused = std::sync::Mutex::new(Vec::new());
+        let shows = |times: [&str; 3]| {
+            let began = Instant::now();
+            while files(&channel) != times {
+                assert!(began.elapsed() < Duration::from_secs(20), "{:?} instead of {times:?}", files(&channel));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        std::thread::scope(|scope| {
+            let tell = |error: &Error| refused.lock().unwrap().push(error.to_string());
+            let (channel, setpoint, stop) = (&channel, &setpoint, &stop);
+            let made = scope.spawn(move || modulate_by(channel, setpoint, None, stop, &tell));
+            shows(["4000000", "1000000", "1"]);
+            setpoint.set(wanted(10_000, 9_000));
+            shows(["10000000", "9000000", "1"]);
+            setpoint.set(wanted(2_000, 500));
+            shows(["2000000", "500000", "1"]);
+            stop.store(true, Relaxed);
+            assert_eq!(made.join().unwrap().unwrap(), setpoint.get());
+        });
+        assert_eq!(files(&channel), ["20000000", "1500000", "0"]);
+        assert!(refused.into_inner().unwrap().is_empty());
+        let began = Instant::now();
+        modulate_by(&channel, &setpoint, Some(30_000_000), &AtomicBool::new(false), &|_| {}).unwrap();
+        assert!(began.elapsed() >= Duration::from_millis(30));
+        assert_eq!(files(&channel), ["20000000", "1500000", "0"]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ pub fn properties(wire: sim::Wire) -> String {
 }
 
 /// A share in percent, in parts of a million.
-fn share(text: &str) -> Result<u32, String> {
+pub fn share(text: &str) -> Result<u32, String> {
     let percent: Option<f64> = text.trim_end_matches('%').trim_end().parse().ok();
     let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
     percent
