@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::errors::fails;
-use crate::{Running, ontick, run, send, stderr, stdout, wait_until};
+use crate::{Running, has, ontick, run, send, stderr, stdout, wait_until};
 
 /// A chip of a test's own, gone afterwards.
 pub struct Chip(String);
@@ -406,4 +406,62 @@ fn a_train_of_pulses_ends_by_itself_and_says_how_exact_it_was() {
     fails(&with(&["--width", "1ms", "--duty", "3%"]), &["--width", "--duty"]);
     fails(&with(&["--width", "30ms"]), &["a width of 30ms does not fit into a period of 20ms"]);
     fails(&with(&["--period", "5us", "--width", "1us"]), &["a period of 5us is not from 10us to 1s"]);
+}
+
+#[test]
+fn a_dump_has_the_edges_of_all_lines_and_is_read_by_others() {
+    let chip = Chip::wired("dump");
+    let (seventeen, eighteen) = (chip.line(17), chip.line(18));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.vcd");
+    let file = file.to_str().unwrap();
+    well(&["gpio", "set", &format!("{}=1", chip.line(5)), "--for", "0s"]);
+    let watch = Process::watch(&seventeen, &[&eighteen, "--vcd", file]);
+    let (four, five) = (format!("{}=0", chip.line(4)), format!("{}=1", chip.line(5)));
+    well(&["gpio", "set", &four, &five, "--toggle", "1ms", "--count", "20"]);
+    watch.send(Signal::INT);
+    let edges = watch.seen();
+    assert_eq!(edges.len(), 40);
+    let text = std::fs::read_to_string(file).unwrap();
+    let (_, changes) =
+        text.split_once("$enddefinitions $end\n#0\n$dumpvars\n0!\n1\"\n$end\n").expect("the levels at first");
+    // Each edge at its time, in the order of the times; then the end.
+    let begun_ns: u64 = text.split_once("#0 is ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+    let (mut at_ns, mut dumped) = (0, Vec::new());
+    for word in changes.split_whitespace() {
+        match word.strip_prefix('#') {
+            Some(time) => at_ns = time.parse().unwrap(),
+            None => dumped.push((begun_ns + at_ns, word.to_owned())),
+        }
+    }
+    let shown = |edge: &Value| {
+        let level = if edge["edge"] == "rising" { "1" } else { "0" };
+        let code = if edge["line"] == seventeen.as_str() { "!" } else { "\"" };
+        (edge["time_ns"].as_u64().unwrap(), format!("{level}{code}"))
+    };
+    let mut expected: Vec<_> = edges.iter().map(shown).collect();
+    assert!(dumped.is_sorted_by_key(|(time_ns, _)| *time_ns));
+    dumped.sort();
+    expected.sort();
+    assert_eq!(dumped, expected);
+    for line in [&seventeen, &eighteen] {
+        let imported = run(&["import", file, "--channel", line, "--json"]);
+        assert!(imported.status.success(), "{}", stderr(&imported));
+        let record: Value = serde_json::from_str(&stdout(&imported)).expect("JSON");
+        // The last level of all is cut off, as is the first.
+        assert_eq!(crate::samples(&record["series"][0]) + crate::samples(&record["series"][1]), 19);
+    }
+    if has("sigrok-cli") {
+        let output =
+            std::process::Command::new("sigrok-cli").args(["-I", "vcd", "-i", file, "--show"]).output().unwrap();
+        let said = stdout(&output);
+        assert!(
+            output.status.success() && said.contains(&seventeen) && said.contains(&eighteen),
+            "{said}{}",
+            stderr(&output)
+        );
+    }
+    fails(&["gpio", "watch", &seventeen, "--vcd", file], &[file, "exists already"]);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+    fails(&["gpio", "watch", &seventeen, "--edges", "rising", "--vcd", "/nowhere/x"], &["--edges"]);
 }

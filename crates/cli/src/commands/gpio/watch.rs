@@ -1,13 +1,18 @@
 //! `ontick gpio watch`
 
+mod dump;
+
 use std::collections::HashMap;
-use std::io::{self, Write, stdout};
+use std::fs::File;
+use std::io::{self, BufWriter, Write, stdout};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use clap::Args;
 use ontick_gpio::{Edge, Edges, Gone, Line, Name, Request};
+use ontick_record::output_file;
 use ontick_rt::clock::ClockId;
 use ontick_units::{count, counted, show};
 use serde::Serialize;
@@ -16,6 +21,7 @@ use super::pace::GLANCE_NS;
 use super::{Filter, SetUp, render};
 use crate::failure::{Failure, Outcome};
 use crate::{privileges, stop, terminal};
+use dump::{Begun, Dump};
 
 /// Edges that wait to be printed; beyond that they wait where they come from, which counts those it drops.
 const WAITING: usize = 65_536;
@@ -23,7 +29,7 @@ const WAITING: usize = 65_536;
 /// Show every edge of lines as it occurs, and count lost edges, until Ctrl-C.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  ontick gpio watch GPIO17\n  ontick gpio watch sim:bench/17 --edges rising --count 100 --json\n  ontick gpio watch GPIO17 --bias pull-up --active-low --debounce 10ms   a button"
+    after_help = "Examples:\n  ontick gpio watch GPIO17\n  ontick gpio watch sim:bench/17 --edges rising --count 100 --json\n  ontick gpio watch GPIO17 --bias pull-up --active-low --debounce 10ms\n  ontick gpio watch GPIO17 GPIO27 --count 1000 --vcd edges.vcd"
 )]
 pub struct Watch {
     /// Lines to watch
@@ -35,6 +41,10 @@ pub struct Watch {
     /// End after this many edges
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
+    /// Also write a new file of the lines' levels over time, a value change dump as GTKWave, PulseView and `ontick import`
+    /// read it
+    #[arg(long, value_name = "FILE")]
+    vcd: Option<PathBuf>,
     #[command(flatten)]
     set_up: SetUp,
     #[command(flatten)]
@@ -45,7 +55,17 @@ pub struct Watch {
 }
 
 /// What a line's thread sends.
-type EdgeMessage = (usize, Result<Edge, Gone>);
+type Message = (usize, Report);
+
+enum Report {
+    Edge(Edge),
+    /// No edge until then, in ns.
+    Quiet(u64),
+    Gone(Gone),
+}
+
+/// The dump that is written beside.
+type FileDump = Dump<BufWriter<File>>;
 
 /// How a line is shown.
 struct Watched {
@@ -74,53 +94,103 @@ impl Watch {
         let stop = stop::on_signal()?;
         let request = self.set_up.of(Request::input()).edges(self.edges).debounce(self.filter.debounce);
         let lines: Result<Vec<Line>, _> = self.lines.iter().map(|name| Line::open(name, &request)).collect();
-        let lines = lines?;
+        let mut lines = lines?;
+        let mut dump = self.vcd.as_deref().map(|path| self.begin_dump(path, &mut lines)).transpose()?;
         privileges::GPIO_WATCH.settle()?;
         let watched: Vec<_> = lines.iter().map(watched).collect();
         begin(&watched);
         let (tally, ended) = thread::scope(|scope| {
             let (sender, receiver) = sync_channel(WAITING);
             for (index, line) in lines.into_iter().enumerate() {
-                let (sender, stop) = (sender.clone(), &stop);
-                scope.spawn(move || follow(index, line, &sender, stop));
+                let (sender, stop, tells_all) = (sender.clone(), &stop, dump.is_some());
+                scope.spawn(move || follow(index, line, tells_all, &sender, stop));
             }
             drop(sender);
             let mut tally = Tally::default();
-            let ended = self.print(&watched, &receiver, &mut tally);
+            let ended = self.print(&watched, &receiver, &mut dump, &mut tally);
             // The threads end too, whyever this did.
             stop.store(true, Relaxed);
             (tally, ended)
         });
+        let dumped = dump.map_or(Ok(()), |dump| dump.end(ClockId::Monotonic.now_ns()));
         let simulated = watched.iter().map(|line| render::note(line.backend)).max().unwrap_or_default();
         terminal::say(&format!("{}, {} lost{simulated}", counted(tally.edges, "edge"), count(tally.lost)));
-        ended.map(|()| Outcome::Met)
+        ended?;
+        self.dumped(dumped)?;
+        Ok(Outcome::Met)
+    }
+
+    /// A new file, which has the levels that the lines have now.
+    fn begin_dump(&self, path: &Path, lines: &mut [Line]) -> Result<FileDump, Failure> {
+        if self.edges != Edges::Both {
+            return Err(Failure::new("a dump shows levels, which takes both edges: leave out --edges, or --vcd"));
+        }
+        let begun = |line: &mut Line| {
+            let level = line.read().map_err(|gone| Failure::new(format!("line {}: {gone}", line.name())))?;
+            Ok(Begun { name: line.name().to_string(), level, read_ns: ClockId::Monotonic.now_ns() })
+        };
+        let begun: Vec<Begun> = lines.iter_mut().map(begun).collect::<Result<_, Failure>>()?;
+        let file = output_file::create_new(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                Failure::new(format!("{} exists already: name another file", path.display()))
+            }
+            _ => self.no_dump(&error),
+        })?;
+        self.dumped(Dump::begin(BufWriter::new(file), begun))
+    }
+
+    fn dumped<T>(&self, written: io::Result<T>) -> Result<T, Failure> {
+        written.map_err(|error| self.no_dump(&error))
+    }
+
+    fn no_dump(&self, error: &io::Error) -> Failure {
+        let path = self.vcd.as_deref().unwrap_or(Path::new(""));
+        Failure::new(format!("cannot write {}: {error}", path.display()))
     }
 
     /// Prints what the threads tell, until they end or enough was reported.
-    fn print(&self, watched: &[Watched], reported: &Receiver<EdgeMessage>, tally: &mut Tally) -> Result<(), Failure> {
+    fn print(
+        &self,
+        watched: &[Watched],
+        reported: &Receiver<Message>,
+        dump: &mut Option<FileDump>,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
         let mut last_ns = HashMap::new();
         while let Ok(first) = reported.recv() {
             let mut text = String::new();
             // All that are there go out at once.
-            for (index, edge) in std::iter::once(first).chain(reported.try_iter()) {
+            for (index, report) in std::iter::once(first).chain(reported.try_iter()) {
                 let line = &watched[index];
-                let edge = match edge {
-                    Ok(edge) => edge,
-                    Err(gone) => {
+                let edge = match report {
+                    Report::Edge(edge) => edge,
+                    Report::Quiet(until_ns) => {
+                        if let Some(dump) = dump {
+                            dump.quiet(index, until_ns);
+                        }
+                        continue;
+                    }
+                    Report::Gone(gone) => {
                         out(&text)?;
                         return Err(Failure::new(format!("line {}: {gone}", line.name)));
                     }
                 };
                 tally.edges += 1;
                 tally.lost += u64::from(edge.lost);
+                if let Some(dump) = dump {
+                    dump.edge(index, edge);
+                }
                 let since_ns = last_ns.insert(index, edge.time_ns).map(|last| edge.time_ns.saturating_sub(last));
                 text += &self.render(line, edge, since_ns)?;
                 if self.count == Some(tally.edges) {
                     return out(&text).map(|_| ());
                 }
             }
-            if !out(&text)? {
+            if !text.is_empty() && !out(&text)? {
                 return Ok(());
+            }
+            if let Some(dump) = dump {
+                self.dumped(dump.write_told())?;
             }
         }
         Ok(())
@@ -150,23 +220,25 @@ fn begin(watched: &[Watched]) {
     terminal::say(&format!("Watching {}; Ctrl-C ends.", names.join(", ")));
 }
 
-/// Tells of a line's edges until `stop`, or until nobody listens.
-fn follow(index: usize, mut line: Line, sender: &SyncSender<EdgeMessage>, stop: &AtomicBool) {
+/// Tells of a line's edges until `stop`, or until nobody listens; `tells_all`: also of times without any.
+fn follow(index: usize, mut line: Line, tells_all: bool, sender: &SyncSender<Message>, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
-        match line.edge(ClockId::Monotonic.now_ns() + GLANCE_NS).transpose() {
-            Some(reported) => {
-                let gone = reported.is_err();
-                if sender.send((index, reported)).is_err() || gone {
-                    return;
-                }
-            }
-            None => continue,
+        let until_ns = ClockId::Monotonic.now_ns() + GLANCE_NS;
+        let report = match line.edge(until_ns) {
+            Ok(Some(edge)) => Report::Edge(edge),
+            Ok(None) if tells_all => Report::Quiet(until_ns),
+            Ok(None) => continue,
+            Err(gone) => Report::Gone(gone),
+        };
+        let gone = matches!(report, Report::Gone(_));
+        if sender.send((index, report)).is_err() || gone {
+            return;
         }
     }
     // Those that were there when Ctrl-C came were seen too.
     let stopped_ns = ClockId::Monotonic.now_ns();
     while let Ok(Some(edge)) = line.edge(0) {
-        if edge.time_ns > stopped_ns || sender.send((index, Ok(edge))).is_err() {
+        if edge.time_ns > stopped_ns || sender.send((index, Report::Edge(edge))).is_err() {
             return;
         }
     }
