@@ -60,7 +60,7 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
 ) -> Result<Vec<Series>, Error> {
     members.iter().try_for_each(|member| member.placement.check())?;
     let stop = observer.stop;
-    let (recording, start) = (AtomicBool::new(false), Start::of(members.len()));
+    let (recording, start, ending) = (AtomicBool::new(false), Start::of(members.len()), Ending::of(stop));
     let tids: Vec<AtomicI32> = members.iter().map(|_| AtomicI32::new(0)).collect();
     let cpus: Vec<u32> = members.iter().filter_map(|member| member.placement.cpu).collect();
     let first = observer.part();
@@ -84,9 +84,9 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
         let mut threads = Vec::new();
         for ((member, writer), tid) in members.into_iter().zip(&mut writers).zip(&tids) {
             let Member { placement, prepare, .. } = member;
-            let (recording, start, cpus) = (&recording, &start, &cpus[..]);
+            let (recording, start, ending, cpus) = (&recording, &start, &ending, &cpus[..]);
             let thread = std::thread::Builder::new().name("ontick-timed".into()).spawn_scoped(scope, move || {
-                timed(placement, limits, prepare, writer, stop, recording, start, tid, cpus)
+                timed(placement, limits, prepare, writer, ending, recording, start, tid, cpus)
             });
             match thread {
                 Ok(thread) => threads.push(thread),
@@ -166,6 +166,25 @@ impl Start {
     }
 }
 
+/// What ends the threads of a run before their time.
+struct Ending<'a> {
+    /// The caller's.
+    stop: &'a AtomicBool,
+    /// One of them saw a latency over the limit.
+    over: AtomicBool,
+}
+
+impl<'a> Ending<'a> {
+    fn of(stop: &'a AtomicBool) -> Self {
+        Self { stop, over: AtomicBool::new(false) }
+    }
+
+    #[inline]
+    fn has_come(&self) -> bool {
+        self.stop.load(Relaxed) || self.over.load(Relaxed)
+    }
+}
+
 struct Timed {
     watch: Watch,
     settings: Settings,
@@ -183,12 +202,13 @@ fn timed<P: Probe>(
     limits: Limits,
     prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error>,
     writer: &mut Writer,
-    stop: &AtomicBool,
+    ending: &Ending,
     recording: &AtomicBool,
     start: &Start,
     tid: &AtomicI32,
     timed_cpus: &[u32],
 ) -> Result<Option<Timed>, Error> {
+    let stop = ending.stop;
     block_signals();
     tid.store(rustix::thread::gettid().as_raw_nonzero().get(), Relaxed);
     let ready = placement.take();
@@ -218,7 +238,7 @@ fn timed<P: Probe>(
         true => catch_up(&mut probe, ClockId::Monotonic.now_ns(), stop),
         false => None,
     };
-    let (recorded_ns, failure) = observe(&mut probe, first, limits, writer, stop);
+    let (recorded_ns, failure) = observe(&mut probe, first, limits, writer, ending);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
@@ -297,7 +317,7 @@ fn observe<P: Probe>(
     mut first: Option<Sample>,
     limits: Limits,
     writer: &mut Writer,
-    stop: &AtomicBool,
+    ending: &Ending,
 ) -> (u64, Option<Error>) {
     let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
     let (mut left, mut end_ns) = match limits.length {
@@ -306,7 +326,7 @@ fn observe<P: Probe>(
     };
     let (mut last_due_ns, mut failure) = (0, None);
     let (mut first_ns, mut last_ns) = (None, 0);
-    while left > 0 && !stop.load(Relaxed) {
+    while left > 0 && !ending.has_come() {
         let sample = first.take().unwrap_or_else(|| probe.next());
         if sample.napped {
             failure = probe.failure();
@@ -346,6 +366,7 @@ fn observe<P: Probe>(
             writer.early();
         }
         if latency_ns > stop_over_ns {
+            ending.over.store(true, Relaxed);
             break;
         }
         left -= 1;

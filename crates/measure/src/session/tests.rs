@@ -115,7 +115,7 @@ impl Probe for Napping {
 fn a_run_begins_with_its_first_observation_however_far_that_is() {
     for (length, wants) in [(Length::Count(2), 2), (Length::Duration(1_000_000_000), 1)] {
         let (mut writer, reader) = recorder::channel(u64::MAX);
-        observe(&mut Napping(0), None, Limits::new(length), &mut writer, &AtomicBool::new(false));
+        observe(&mut Napping(0), None, Limits::new(length), &mut writer, &Ending::of(&AtomicBool::new(false)));
         assert_eq!(reader.snapshot().count(), wants);
     }
 }
@@ -148,7 +148,7 @@ fn a_stall_that_outlasts_the_run_is_in_it() {
     let (mut writer, reader) = recorder::channel(u64::MAX);
     let limits = Limits::new(Length::Duration(135_000_000));
     let mut probe = Stalled { due_ns: 1_000_000_000, ticks: 0 };
-    observe(&mut probe, None, limits, &mut writer, &AtomicBool::new(false));
+    observe(&mut probe, None, limits, &mut writer, &Ending::of(&AtomicBool::new(false)));
     let seen = reader.snapshot();
     assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
 }
@@ -182,7 +182,7 @@ fn waiting_for_the_others_is_nobodys_latency() {
         let (mut probe, stop) = (Kept { now_ns: begun_ns, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
         let first = catch_up(&mut probe, begun_ns, &stop);
         assert_eq!(first.map(|first| first.now_ns), Some(1_070_001_000), "the first that is due; skips: {skips}");
-        observe(&mut probe, first, Limits::new(Length::Count(5)), &mut writer, &stop);
+        observe(&mut probe, first, Limits::new(Length::Count(5)), &mut writer, &Ending::of(&stop));
         let seen = reader.snapshot();
         assert_eq!((seen.count(), seen.max_ns, seen.missed), (5, Some(1_000), 0), "skips: {skips}");
     }
@@ -295,4 +295,34 @@ fn a_journal_of_a_run_without_samples_tells_how_long_that_went_on() {
     assert_eq!((series.latency.count(), kept.series[0].latency.count()), (0, 0));
     assert!(kept.duration_ns >= 1_400 * MS, "{}", kept.duration_ns);
     assert!(kept.series[0].maxima.max_ns.is_empty(), "no second had a sample");
+}
+
+/// Is so late every time, in ns, and sleeps a little before.
+struct Late(u64);
+
+impl Probe for Late {
+    fn next(&mut self) -> Sample {
+        std::thread::sleep(Duration::from_micros(100));
+        let (now_ns, latency_ns) = (ClockId::Monotonic.now_ns(), Some(self.0));
+        Sample { now_ns, latency_ns, missed: 0, early: false, napped: false }
+    }
+
+    fn describe(&mut self, _: &mut Settings) {}
+}
+
+#[test]
+fn a_latency_over_the_limit_ends_all_threads_of_a_run() {
+    let (stop, began) = (AtomicBool::new(false), std::time::Instant::now());
+    // Nothing else ends it, but for a program that does not.
+    let mut look = |_: &crate::Live| stop.store(began.elapsed() > Duration::from_secs(30), Relaxed);
+    let limits = Limits { stop_over_ns: Some(10), ..Limits::new(Length::Duration(u64::MAX)) };
+    let member = |late_ns| Member {
+        name: "late",
+        placement: Placement::stock(),
+        prepare: move |_: &ThreadSetup| Ok(Late(late_ns)),
+    };
+    let members = [10, 11, 9].map(member).into();
+    let all = run_together(members, limits, &mut Observer::new(&stop, &mut look)).unwrap();
+    assert_eq!((all.len(), all[1].latency.count()), (3, 1));
+    assert!(!stop.load(Relaxed), "the others went on");
 }
