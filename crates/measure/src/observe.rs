@@ -17,7 +17,7 @@ use ontick_record::run::Maxima;
 
 use crate::explain::{Explainer, Findings};
 use crate::interval_log::IntervalLog;
-use crate::{Error, Placement};
+use crate::{Error, Placement, TraceBreak};
 
 pub use journal::RunJournal;
 
@@ -59,6 +59,8 @@ pub struct Observer<'a> {
     waits_for_others: bool,
     /// Where times are kept one by one; see [`Observer::keep_intervals`].
     intervals: Option<Arc<IntervalLog>>,
+    /// See [`Observer::break_trace`].
+    trace: Option<Arc<TraceBreak>>,
     facts: Vec<String>,
     notes: Vec<String>,
     failure: Option<Error>,
@@ -78,6 +80,7 @@ impl<'a> Observer<'a> {
             findings: None,
             waits_for_others: false,
             intervals: None,
+            trace: None,
             facts: Vec::new(),
             notes: Vec::new(),
             failure: None,

@@ -1,6 +1,7 @@
 //! One timed thread from set-up to result: runs a [`Probe`] and records what it sees, while the calling
 //! thread looks on.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use crate::conditions::Watch;
 use crate::limits::{Length, Limits};
 use crate::observe::{self, Collector, Observer};
 use crate::probe::{Probe, Sample};
-use crate::{Error, Placement};
+use crate::{Error, Placement, TraceBreak};
 
 /// A loop that keeps its CPU for itself this long has run away; see [`ontick_rt::watchdog`].
 const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
@@ -60,7 +61,8 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
 ) -> Result<Vec<Series>, Error> {
     members.iter().try_for_each(|member| member.placement.check())?;
     let stop = observer.stop;
-    let (recording, start, ending) = (AtomicBool::new(false), Start::of(members.len()), Ending::of(stop));
+    let (recording, start, ending) =
+        (AtomicBool::new(false), Start::of(members.len()), Ending::of(stop, observer.trace_break()));
     let tids: Vec<AtomicI32> = members.iter().map(|_| AtomicI32::new(0)).collect();
     let cpus: Vec<u32> = members.iter().filter_map(|member| member.placement.cpu).collect();
     let first = observer.part();
@@ -172,11 +174,22 @@ struct Ending<'a> {
     stop: &'a AtomicBool,
     /// One of them saw a latency over the limit.
     over: AtomicBool,
+    /// Stopped at that latency.
+    trace: Option<Arc<TraceBreak>>,
 }
 
 impl<'a> Ending<'a> {
-    fn of(stop: &'a AtomicBool) -> Self {
-        Self { stop, over: AtomicBool::new(false) }
+    fn of(stop: &'a AtomicBool, trace: Option<Arc<TraceBreak>>) -> Self {
+        Self { stop, over: AtomicBool::new(false), trace }
+    }
+
+    /// This latency, of the calling thread, is over the limit.
+    #[cold]
+    fn come(&self, latency_ns: u64) {
+        if let Some(trace) = &self.trace {
+            trace.stop(latency_ns);
+        }
+        self.over.store(true, Relaxed);
     }
 
     #[inline]
@@ -220,6 +233,9 @@ fn timed<P: Probe>(
         ),
         false => None,
     };
+    if let Some(trace) = &ending.trace {
+        trace.practise();
+    }
     let mut probe = prepare(&ready).inspect_err(|_| start.give_up())?;
     settle_timed_thread();
     let readings = probe.clock().map(ClockReadings::of);
@@ -357,6 +373,11 @@ fn observe<P: Probe>(
         }
         writer.missed(sample.missed);
         let Some(latency_ns) = sample.latency_ns else { continue };
+        let is_over = latency_ns > stop_over_ns;
+        if is_over {
+            // Before anything else: what is traced goes on meanwhile.
+            ending.come(latency_ns);
+        }
         last_due_ns = due_ns;
         writer.record(sample.now_ns, latency_ns);
         probe.recorded();
@@ -365,8 +386,7 @@ fn observe<P: Probe>(
         if sample.early {
             writer.early();
         }
-        if latency_ns > stop_over_ns {
-            ending.over.store(true, Relaxed);
+        if is_over {
             break;
         }
         left -= 1;

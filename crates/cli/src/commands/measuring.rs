@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ontick_measure::observe::RunJournal;
 use ontick_measure::timetable::Timetable;
-use ontick_measure::{Error, Live, Load, Observer, document};
+use ontick_measure::{Error, Live, Load, Observer, TraceBreak, document};
 use ontick_record::run::Signal;
 use ontick_record::{Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
@@ -39,6 +39,8 @@ pub struct Measurement<'a> {
     pub notes: Vec<String>,
     /// Find out why samples were late.
     pub explain: bool,
+    /// Stop the kernel's trace at the first latency over this, in ns.
+    pub break_trace_over: Option<u64>,
     /// What of it is simulated: it is shown beside every figure.
     pub simulated: Option<String>,
     /// What is waited for before anything can be measured, where that may never come.
@@ -70,6 +72,7 @@ impl<'a> Measurement<'a> {
             facts: flags.placement.note().into_iter().collect(),
             notes: Vec::new(),
             explain: flags.explain,
+            break_trace_over: flags.limits.break_trace_over(),
             simulated: None,
             waits_for: None,
             samples: None,
@@ -122,6 +125,8 @@ struct Measured {
 
 fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> Result<Measured, Failure> {
     output.check()?;
+    // Before rights are given up.
+    let trace = asked.break_trace_over.map(TraceBreak::prepare).transpose()?.map(Arc::new);
     let mut run = begin(&asked);
     let stop = asked.stop.take().map_or_else(stop::on_signal, Ok)?;
     asked.keeps.map_or(Ok(()), |more| privileges::MEASURING.settle_but(more))?;
@@ -150,6 +155,9 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         if asked.explain {
             observer.explain();
         }
+        if let Some(trace) = &trace {
+            observer.break_trace(trace.clone());
+        }
         let measured = document::under_load(asked.load, || measure(&mut observer));
         run.facts.extend(observer.take_facts());
         run.notes.extend(observer.take_notes());
@@ -174,6 +182,11 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         }));
     }
 
+    match trace.map(|trace| trace.told()) {
+        Some(Ok(told)) => run.facts.push(told),
+        Some(Err(told)) => run.notes.push(told),
+        None => {}
+    }
     document::complete(&mut run, series, began.elapsed(), stop.load(Relaxed));
     run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);

@@ -82,7 +82,7 @@ pub struct Pulse {
     /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, run as any program
     /// and with latency minimised, idle and under load, and by the kernel module if that can be used; all together takes the
     /// --duration on the clock [default: 60s]
-    #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock"])]
+    #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock", "stop_over"])]
     table: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,
@@ -148,6 +148,9 @@ impl Pulse {
             load: self.measuring.load().clone(),
             calibrate: self.calibrate,
         };
+        if trains.jobs.iter().any(|job| matches!(job.method, Method::Pru(_))) {
+            self.measuring.limits.refuse_break_trace("a PRU")?;
+        }
         let names = trains.names();
         let note = (self.method == Mechanism::All).then(|| self.why_no_kernel()).flatten();
         let interval_ns = trains.jobs.first().map(|job| job.width_ns + job.gap_ns);

@@ -70,6 +70,7 @@ impl Sample {
         if let Trigger::Every(period_ns) = trigger {
             limits = flags::one_cycle(limits, period_ns)?;
         }
+        self.measuring.limits.check_trace()?;
         // What is opened from here on is left as it was, or goes.
         let stop = stop::on_signal()?;
         let sources = self.source.iter().map(|text| source::open(text)).collect::<Result<Vec<_>, _>>()?;

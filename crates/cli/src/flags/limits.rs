@@ -1,7 +1,7 @@
 //! How long a measurement takes, and what in it deserves attention.
 
 use clap::Args;
-use ontick_measure::{Length, Limits};
+use ontick_measure::{Length, Limits, TraceBreak};
 use ontick_units::exact;
 
 use super::{duration, time};
@@ -19,6 +19,10 @@ pub struct LimitFlags {
     /// End the measurement at the first latency above this
     #[arg(long, value_name = "TIME", value_parser = time)]
     stop_over: Option<u64>,
+    /// With that latency, write a line into the kernel's trace and stop it, so that what led to it stays in a trace that was
+    /// started before, as by trace-cmd start (needs root)
+    #[arg(long, requires = "stop_over")]
+    break_trace: bool,
     /// Record every latency above this, with its time
     #[arg(long, value_name = "TIME", default_value = "10us", value_parser = time)]
     outlier_threshold: u64,
@@ -28,6 +32,26 @@ pub struct LimitFlags {
 const DURATION_NS: u64 = 10_000_000_000;
 
 impl LimitFlags {
+    /// The latency over which the kernel's trace is to be stopped, in ns.
+    pub fn break_trace_over(&self) -> Option<u64> {
+        self.stop_over.filter(|_| self.break_trace)
+    }
+
+    /// Refuses what cannot stop the kernel's trace, before anything is opened or set up for a measurement.
+    pub fn check_trace(&self) -> Result<(), Failure> {
+        Ok(self.break_trace_over().map_or(Ok(()), |over_ns| TraceBreak::prepare(over_ns).map(drop))?)
+    }
+
+    /// Refuses where `who` measures: no thread of this machine, which could stop its trace.
+    pub fn refuse_break_trace(&self, who: &str) -> Result<(), Failure> {
+        match self.break_trace {
+            true => Err(Failure::new(format!(
+                "--break-trace is of a thread that measures on this machine, and here {who} does: leave it out"
+            ))),
+            false => Ok(()),
+        }
+    }
+
     pub fn limits(&self) -> Limits {
         self.limits_or(DURATION_NS)
     }

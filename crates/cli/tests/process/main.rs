@@ -128,6 +128,7 @@ mod terminal;
 mod time_loss;
 mod timed_section;
 mod tools;
+mod trace_break;
 mod transparent_clock;
 mod tune;
 mod verify_truth;

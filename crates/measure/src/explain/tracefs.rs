@@ -41,9 +41,14 @@ impl Tracefs {
         self.mount.is_none()
     }
 
+    /// Where one of its files is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
     /// The text of one of its files.
     pub fn file(&self, name: &str) -> io::Result<String> {
-        fs::read_to_string(self.root.join(name))
+        fs::read_to_string(self.path(name))
     }
 
     fn instances(&self) -> PathBuf {

@@ -1,9 +1,10 @@
 //! How a run ends: before its time, with what was measured until then.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Observer;
-use crate::Error;
+use crate::{Error, TraceBreak};
 
 impl Observer<'_> {
     /// The run ends here for this reason, with what was measured before.
@@ -37,6 +38,16 @@ impl Observer<'_> {
     /// Why no requirement of this run is proven, where that is so.
     pub fn take_unproven(&mut self) -> Option<String> {
         self.unproven.take()
+    }
+
+    /// Has the timed thread that first sees a latency over the run's limit stop the kernel's trace, there and then.
+    pub fn break_trace(&mut self, trace: Arc<TraceBreak>) {
+        self.trace = Some(trace);
+    }
+
+    /// What stops the kernel's trace, if anything is to.
+    pub(crate) fn trace_break(&self) -> Option<Arc<TraceBreak>> {
+        self.trace.clone()
     }
 
     /// Whether the caller ended the run.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::explain::tracefs::Tracefs;
 use crate::probe::Sample;
 use crate::timer::{self, Job, Method};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -115,7 +116,7 @@ impl Probe for Napping {
 fn a_run_begins_with_its_first_observation_however_far_that_is() {
     for (length, wants) in [(Length::Count(2), 2), (Length::Duration(1_000_000_000), 1)] {
         let (mut writer, reader) = recorder::channel(u64::MAX);
-        observe(&mut Napping(0), None, Limits::new(length), &mut writer, &Ending::of(&AtomicBool::new(false)));
+        observe(&mut Napping(0), None, Limits::new(length), &mut writer, &Ending::of(&AtomicBool::new(false), None));
         assert_eq!(reader.snapshot().count(), wants);
     }
 }
@@ -148,7 +149,7 @@ fn a_stall_that_outlasts_the_run_is_in_it() {
     let (mut writer, reader) = recorder::channel(u64::MAX);
     let limits = Limits::new(Length::Duration(135_000_000));
     let mut probe = Stalled { due_ns: 1_000_000_000, ticks: 0 };
-    observe(&mut probe, None, limits, &mut writer, &Ending::of(&AtomicBool::new(false)));
+    observe(&mut probe, None, limits, &mut writer, &Ending::of(&AtomicBool::new(false), None));
     let seen = reader.snapshot();
     assert_eq!((seen.count(), seen.max_ns, seen.missed), (11, Some(80_000_000), 3));
 }
@@ -182,7 +183,7 @@ fn waiting_for_the_others_is_nobodys_latency() {
         let (mut probe, stop) = (Kept { now_ns: begun_ns, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
         let first = catch_up(&mut probe, begun_ns, &stop);
         assert_eq!(first.map(|first| first.now_ns), Some(1_070_001_000), "the first that is due; skips: {skips}");
-        observe(&mut probe, first, Limits::new(Length::Count(5)), &mut writer, &Ending::of(&stop));
+        observe(&mut probe, first, Limits::new(Length::Count(5)), &mut writer, &Ending::of(&stop, None));
         let seen = reader.snapshot();
         assert_eq!((seen.count(), seen.max_ns, seen.missed), (5, Some(1_000), 0), "skips: {skips}");
     }
@@ -325,4 +326,23 @@ fn a_latency_over_the_limit_ends_all_threads_of_a_run() {
     let all = run_together(members, limits, &mut Observer::new(&stop, &mut look)).unwrap();
     assert_eq!((all.len(), all[1].latency.count()), (3, 1));
     assert!(!stop.load(Relaxed), "the others went on");
+}
+
+/// The late thread itself does it, in the middle of what is traced.
+#[test]
+fn stopping_a_trace_allocates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    ["tracing_on", "trace_marker"].iter().for_each(|file| std::fs::write(folder.path().join(file), "1").unwrap());
+    let trace = TraceBreak::open(&Tracefs::of_files(folder.path().into()), 10).unwrap();
+    let stop = AtomicBool::new(false);
+    let ending = Ending::of(&stop, Some(Arc::new(trace)));
+    let mut probe = given(&[(100, 10, 0), (200, 11, 0), (300, 12, 0)]);
+    let limits = Limits { stop_over_ns: Some(10), ..Limits::new(Length::Count(3)) };
+    let (mut writer, reader) = recorder::channel(u64::MAX);
+    let before = ALLOCATIONS.with(Cell::get);
+    observe(&mut probe, None, limits, &mut writer, &ending);
+    assert_eq!(ALLOCATIONS.with(Cell::get), before);
+    let line = std::fs::read_to_string(folder.path().join("trace_marker")).unwrap();
+    assert!(line.starts_with("ontick: 11 ns on CPU "), "{line}");
+    assert_eq!((reader.snapshot().count(), ending.has_come()), (2, true));
 }

@@ -92,6 +92,7 @@ impl Evaluate {
             facts,
             notes: Vec::new(),
             explain: self.explain,
+            break_trace_over: None,
             simulated: None,
             waits_for: None,
             takes_ns: Timetable::of_series(methods.len(), limits, Some(self.interval), &self.load),

@@ -22,7 +22,7 @@ pub struct Noise {
     over: u64,
     /// Find with the kernel's tracer hwlat what takes the CPU away while its interrupts are off: firmware, hardware or a
     /// hypervisor. Nothing else runs on that CPU for half of the time (needs root)
-    #[arg(long, conflicts_with = "explain")]
+    #[arg(long, conflicts_with_all = ["explain", "break_trace"])]
     hwlat: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,

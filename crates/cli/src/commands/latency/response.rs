@@ -70,7 +70,7 @@ pub struct Response {
     #[arg(long)]
     inverse: bool,
     /// Only answer until Ctrl-C, for an oscilloscope; nothing is measured here
-    #[arg(long, conflicts_with_all = ["return_output", "return_input", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count"])]
+    #[arg(long, conflicts_with_all = ["return_output", "return_input", "observer", "observer_cpu", "json", "record", "html", "require", "explain", "watch", "count", "break_trace"])]
     respond_only: bool,
     /// Source 001's whole table: every mechanism under policies other and fifo:99 (interrupt also rr:55, as WiringPi's
     /// handlers run; and the kernel module, if that can be used), idle and under --load, beside the source's figures; all together takes the --duration on the clock [default: 60s]
@@ -127,6 +127,7 @@ impl Response {
                 "a PRU measures its answers itself: leave out --return-output, --return-input, --observer, --observer-cpu and --respond-only",
             ));
         }
+        self.measuring.limits.refuse_break_trace("a PRU")?;
         let host = pru::Host { firmware: self.firmware.clone(), ..pru::Host::default() };
         host.check()?;
         let (Some(input), Some(output)) = (&self.input, &self.output) else {
@@ -149,6 +150,7 @@ impl Response {
                 "the board stimulates and measures: leave out --return-output, --return-input, --observer-cpu and --explain",
             ));
         }
+        self.measuring.limits.refuse_break_trace("a board")?;
         if self.input.is_none() {
             return Err(Failure::new("name the lines that the board is joined to: --input LINE --output LINE"));
         }

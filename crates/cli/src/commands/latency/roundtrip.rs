@@ -42,7 +42,7 @@ pub struct RoundTrip {
     #[command(flatten)]
     requests: RequestFlags,
     /// Answer requests, and measure nothing
-    #[arg(long, conflicts_with_all = ["to", "period", "deadline", "priority_code", "vlan", "responder_cpu", "json", "record", "html", "require", "explain", "watch", "count", "junit", "load"])]
+    #[arg(long, conflicts_with_all = ["to", "period", "deadline", "priority_code", "vlan", "responder_cpu", "json", "record", "html", "require", "explain", "watch", "count", "junit", "load", "break_trace"])]
     respond: bool,
     /// How to wait: hybrid (asleep until shortly before, then looking), spin (looking for nine tenths of the time) or block
     /// (asleep until the kernel wakes it); where both ends are here, at both
@@ -77,6 +77,7 @@ impl RoundTrip {
             return self.answer();
         }
         self.requests.check()?;
+        self.measuring.limits.check_trace()?;
         // Before a cable is laid.
         self.length()?;
         match (&self.requests.way.interface, &self.requests.way.to) {

@@ -72,6 +72,7 @@ impl Talk {
             return Err(Failure::new(EndpointError::SendsNothing(self.station.name().into())));
         }
         let base_ns = station_flags::base_ns(self.base_time, streams.iter().map(|of| of.period_ns))?;
+        self.measuring.limits.check_trace()?;
         let payloads = self.payloads(&network, node, &streams)?;
         let ways = WaysOut {
             interfaces: self.station.interfaces().to_vec(),
