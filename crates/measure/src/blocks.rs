@@ -78,6 +78,7 @@ fn joined(before: Settings, added: Settings, (before_ns, added_ns): (u64, u64)) 
     };
     Settings {
         spin_duty,
+        watched_ns: before.watched_ns.zip(added.watched_ns).map(|(before_ns, added_ns)| before_ns + added_ns),
         strayed_to: union(before.strayed_to, added.strayed_to),
         refused: union(before.refused, added.refused),
         memory_locked: before.memory_locked && added.memory_locked,

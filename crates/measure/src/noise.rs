@@ -3,7 +3,7 @@
 use ontick_record::Case;
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::gaps::Gaps;
+use ontick_rt::gaps::{Gap, Gaps};
 use ontick_rt::{cpus, watchdog};
 
 use crate::clock_readings::Timing;
@@ -62,6 +62,7 @@ struct Noise {
     shortest_ns: u64,
     clock: String,
     began_ns: u64,
+    watched: Watched,
 }
 
 impl Noise {
@@ -69,7 +70,36 @@ impl Noise {
         let clock = Clock::new(ClockId::Monotonic);
         let (name, shortest_ns) = (clock.name(), shortest_ns.max(1));
         let began_ns = ClockId::Monotonic.now_ns();
-        Self { gaps: Gaps::new(clock, shortest_ns), shortest_ns, clock: name, began_ns }
+        Self { gaps: Gaps::new(clock, shortest_ns), shortest_ns, clock: name, began_ns, watched: Watched::default() }
+    }
+}
+
+/// How long the run watched, of all that was watched: from its beginning, and without gaps that do not belong to it, as what
+/// the thread did before it began, or one past its end.
+#[derive(Debug, Default)]
+struct Watched {
+    before_ns: u64,
+    /// The last gap, until it is recorded.
+    last_ns: u64,
+    left_out_ns: u64,
+}
+
+impl Watched {
+    /// The run begins, when so much was watched before.
+    fn begin(&mut self, watched_ns: u64) {
+        *self = Self { before_ns: watched_ns, ..Self::default() };
+    }
+
+    fn saw(&mut self, gap: Option<Gap>) {
+        self.left_out_ns += std::mem::replace(&mut self.last_ns, gap.map_or(0, |gap| gap.length_ns));
+    }
+
+    fn recorded(&mut self) {
+        self.last_ns = 0;
+    }
+
+    fn ns(&self, watched_ns: u64) -> u64 {
+        watched_ns.saturating_sub(self.before_ns + self.left_out_ns + self.last_ns)
     }
 }
 
@@ -77,6 +107,7 @@ impl Probe for Noise {
     fn next(&mut self) -> Sample {
         let end_ns = self.gaps.now_ns() + BREATH_NS;
         let gap = self.gaps.next_before(end_ns);
+        self.watched.saw(gap);
         Sample {
             now_ns: self.gaps.now_ns(),
             latency_ns: gap.map(|gap| gap.length_ns),
@@ -84,6 +115,14 @@ impl Probe for Noise {
             early: false,
             napped: false,
         }
+    }
+
+    fn begin(&mut self) {
+        self.watched.begin(self.gaps.watched_ns());
+    }
+
+    fn recorded(&mut self) {
+        self.watched.recorded();
     }
 
     fn clock(&mut self) -> Option<&mut Clock> {
@@ -98,7 +137,49 @@ impl Probe for Noise {
         settings.method = "gaps of a spinning core".into();
         settings.shortest_ns = Some(self.shortest_ns);
         settings.clock = self.clock.clone();
+        settings.watched_ns = Some(self.watched.ns(self.gaps.watched_ns()));
         let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
         settings.spin_duty = Some(self.gaps.watched_ns() as f64 / elapsed_ns as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::{Length, Live};
+
+    #[test]
+    fn only_what_belongs_to_the_run_was_watched() {
+        let gap = |length_ns| Some(Gap { at_ns: 0, length_ns });
+        let mut watched = Watched::default();
+        watched.saw(gap(700));
+        watched.begin(10_000);
+        assert_eq!(watched.ns(10_000), 0);
+        // The first began before the run.
+        watched.saw(gap(3_000));
+        assert_eq!(watched.ns(13_000), 0);
+        watched.saw(gap(400));
+        watched.recorded();
+        watched.saw(None);
+        assert_eq!(watched.ns(20_000), 7_000);
+        // The last came after its end.
+        watched.saw(gap(900));
+        assert_eq!(watched.ns(21_000), 7_100);
+    }
+
+    #[test]
+    fn a_record_says_how_long_was_watched_which_all_gaps_are_within() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        let limits = Limits::new(Length::Duration(60_000_000));
+        let began_ns = ClockId::Monotonic.now_ns();
+        let series = measure("gaps", 100, Placement::stock(), limits, &mut observer).unwrap();
+        let took_ns = ClockId::Monotonic.now_ns() - began_ns;
+        let watched_ns = series.settings.watched_ns.unwrap();
+        let taken_ns = series.latency.mean_ns.unwrap_or(0.0) * series.latency.count() as f64;
+        assert!(taken_ns <= watched_ns as f64 + 1.0, "{taken_ns} of {watched_ns}");
+        assert!(watched_ns > 0 && watched_ns < took_ns, "{watched_ns} of {took_ns}");
     }
 }

@@ -44,6 +44,7 @@ mod signal;
 mod streams;
 mod switching;
 mod tail;
+mod taken;
 pub mod text;
 mod times;
 mod together;

@@ -83,6 +83,7 @@ fn joined(all: &[&Series], case: Case) -> Series {
         ..Series::default()
     };
     series.settings.cpu = None;
+    series.settings.watched_ns = all.iter().map(|one| one.settings.watched_ns).sum();
     series.settings.load_ended = all.iter().any(|one| one.settings.load_ended);
     all.iter().for_each(|one| series.latency.merge(&one.latency));
     let stated: Option<Vec<&Uncertainty>> = all.iter().map(|one| one.uncertainty.as_ref()).collect();

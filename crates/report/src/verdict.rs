@@ -9,7 +9,7 @@ use crate::figures::IN_TIME_NS;
 use crate::grouping::is_loaded;
 use crate::number::{count, counted, decimals_needed, percent_down, plain, probability_down};
 use crate::together::{is_together, members, on_cpus_like, with_all_cpus};
-use crate::{delays, intervals, round_trips, streams, switching, waits};
+use crate::{delays, intervals, round_trips, streams, switching, taken, waits};
 
 /// The verdict of a run: how often it was in time, and how sure that is.
 ///
@@ -187,12 +187,13 @@ fn gaps(run: &Run, series: &Series, who: &str) -> String {
         Some(p50) => format!("half of the gaps up to {}, the longest {max}", show(p50)),
         None => format!("the longest gap {max}"),
     };
+    let taken = taken::sentence(run, series).map(|taken| format!(" {taken}")).unwrap_or_default();
     match (has_no_interrupts(series), series.latency.count()) {
         (true, 0) => format!("{who} lost its CPU to no firmware, hardware or hypervisor{over}: no gap was found."),
         // What the tracer hwlat finds is not the kernel's.
         (true, _) => format!("{who} lost its CPU to firmware, hardware or a hypervisor {seen}{over}: {lengths}."),
         (false, 0) => format!("Nothing took the CPU away from a spinning thread{over}: no gap was found."),
-        (false, _) => format!("{who} took the CPU away from a spinning thread {seen}{over}: {lengths}."),
+        (false, _) => format!("{who} took the CPU away from a spinning thread {seen}{over}: {lengths}.{taken}"),
     }
 }
 

@@ -71,6 +71,10 @@ pub struct Settings {
     /// Gaps shorter than this were not looked at, in ns; absent where no gaps were looked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shortest_ns: Option<u64>,
+    /// How long gaps were looked for in all, in ns, without the rests of the thread: what all gaps took is a share of this.
+    /// Absent where no gaps were looked for, or not each of them was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched_ns: Option<u64>,
     /// The load that ran beside: `none`, or its name and command.
     pub load: String,
     /// That load ended before the measurement beside it did: some of the samples had none.

@@ -148,6 +148,7 @@ fn settings(all: &[&Series]) -> Vec<Row> {
         row("time spent spinning", all, |s| {
             s.settings.spin_duty.map_or(String::new(), |d| format!("{:.1}\u{202f}%", d * 100.0))
         }),
+        row("time watched for gaps", all, |s| time(s.settings.watched_ns)),
         row("clock", all, |s| s.settings.clock.clone()),
         row("load", all, |s| s.settings.load.clone()),
     ]
