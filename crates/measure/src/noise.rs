@@ -4,6 +4,7 @@ use ontick_record::Case;
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
 use ontick_rt::gaps::{Gap, Gaps};
+use ontick_rt::wait::DUTY;
 use ontick_rt::{cpus, watchdog};
 
 use crate::clock_readings::Timing;
@@ -13,29 +14,53 @@ use crate::{Error, Limits, Observer, Placement, session};
 /// A run can be ended this often, in ns.
 const BREATH_NS: u64 = 100_000_000;
 
-/// Spins at `placement` and records every gap of at least `shortest_ns` between two readings of the clock. The
-/// thread rests a tenth of the time; what happens then is not seen.
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Job {
+    /// Gaps of at least this between two readings of the clock, in ns.
+    pub shortest_ns: u64,
+    /// Share of the time to spin. The thread rests the others; what happens then is not seen.
+    pub duty: f64,
+}
+
+impl Job {
+    /// These gaps, with the rests that every loop has that spins.
+    pub fn new(shortest_ns: u64) -> Self {
+        Self { shortest_ns, duty: DUTY }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self.duty > 0.0 && self.duty <= 1.0 {
+            true => Ok(()),
+            false => Err(Error::Impossible("the duty must be above 0% and at most 100%".into())),
+        }
+    }
+}
+
+/// Spins at `placement` and records every gap.
 pub fn measure(
     name: &str,
-    shortest_ns: u64,
+    job: Job,
     placement: Placement,
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Series, Error> {
+    job.check()?;
     if placement.policy.is_real_time() {
         watchdog::may_occupy(cpus::online().len())?;
     }
-    session::run(name, placement, limits, |_: &_| Ok(Noise::new(shortest_ns)), observer)
+    session::run(name, placement, limits, |_: &_| Ok(Noise::new(job)), observer)
 }
 
 /// The same on several CPUs at once; what tells the series apart is in their order.
 pub fn on_each_cpu(
     on: &[u32],
-    shortest_ns: u64,
+    job: Job,
     placement: Placement,
     limits: Limits,
     observer: &mut Observer,
 ) -> Result<Vec<Series>, Error> {
+    job.check()?;
     if placement.policy.is_real_time() {
         watchdog::may_occupy_together(on, &cpus::online())?;
     }
@@ -44,7 +69,7 @@ pub fn on_each_cpu(
     let member = |(cpu, name): (&u32, _)| session::Member {
         name,
         placement: Placement { cpu: Some(*cpu), ..placement },
-        prepare: move |_: &_| Ok(Noise::new(shortest_ns)),
+        prepare: move |_: &_| Ok(Noise::new(job)),
     };
     let members = on.iter().zip(names.iter().map(String::as_str)).map(member).collect();
     let mut all = session::run_together(members, limits, observer)?;
@@ -66,11 +91,17 @@ struct Noise {
 }
 
 impl Noise {
-    fn new(shortest_ns: u64) -> Self {
+    fn new(job: Job) -> Self {
         let clock = Clock::new(ClockId::Monotonic);
-        let (name, shortest_ns) = (clock.name(), shortest_ns.max(1));
+        let (name, shortest_ns) = (clock.name(), job.shortest_ns.max(1));
         let began_ns = ClockId::Monotonic.now_ns();
-        Self { gaps: Gaps::new(clock, shortest_ns), shortest_ns, clock: name, began_ns, watched: Watched::default() }
+        Self {
+            gaps: Gaps::with_duty(clock, shortest_ns, job.duty),
+            shortest_ns,
+            clock: name,
+            began_ns,
+            watched: Watched::default(),
+        }
     }
 }
 
@@ -175,11 +206,16 @@ mod tests {
         let mut observer = Observer::new(&stop, &mut look);
         let limits = Limits::new(Length::Duration(60_000_000));
         let began_ns = ClockId::Monotonic.now_ns();
-        let series = measure("gaps", 100, Placement::stock(), limits, &mut observer).unwrap();
+        let series = measure("gaps", Job::new(100), Placement::stock(), limits, &mut observer).unwrap();
         let took_ns = ClockId::Monotonic.now_ns() - began_ns;
         let watched_ns = series.settings.watched_ns.unwrap();
         let taken_ns = series.latency.mean_ns.unwrap_or(0.0) * series.latency.count() as f64;
         assert!(taken_ns <= watched_ns as f64 + 1.0, "{taken_ns} of {watched_ns}");
         assert!(watched_ns > 0 && watched_ns < took_ns, "{watched_ns} of {took_ns}");
+        for duty in [0.0, 1.1, f64::NAN] {
+            let job = Job { duty, ..Job::new(100) };
+            let refused = measure("gaps", job, Placement::stock(), limits, &mut observer).unwrap_err();
+            assert!(refused.to_string().contains("duty"), "{refused}");
+        }
     }
 }

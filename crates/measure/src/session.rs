@@ -275,7 +275,7 @@ fn timed<P: Probe>(
     }
     if watchdog.is_some_and(|w| w.demoted()) {
         settings.refused.push(format!(
-            "policy {}: the watchdog demoted the thread after {} s without a rest (use a method that sleeps)",
+            "policy {}: the watchdog demoted the thread after {} s without a rest (leave it one: a smaller duty, or a method that sleeps)",
             placement.policy,
             RUNAWAY_AFTER.as_secs()
         ));

@@ -1,9 +1,10 @@
 //! Stretches in which a spinning thread did not run: ticks, interrupts, other tasks, the hypervisor.
 
 use crate::clock::Clock;
+use crate::wait::DUTY;
 
-/// Of every stretch of this length a tenth is slept, so that starving tasks get their share and no fair
-/// server has to take it.
+/// Of every stretch of this length a part is slept, a tenth unless asked for otherwise, so that starving tasks get their share
+/// and no fair server has to take it.
 const STRETCH_NS: u64 = 20_000_000;
 
 /// A stretch in which the spinning thread did not run.
@@ -21,15 +22,24 @@ pub struct Gaps {
     clock: Clock,
     shortest_ns: u64,
     last_ns: u64,
+    spell_ns: u64,
     rest_at_ns: u64,
     watched_ns: u64,
 }
 
 impl Gaps {
     /// Looks for gaps of at least `shortest_ns`; two readings of the clock lie 10 to 50 ns apart.
-    pub fn new(mut clock: Clock, shortest_ns: u64) -> Self {
+    pub fn new(clock: Clock, shortest_ns: u64) -> Self {
+        Self::with_duty(clock, shortest_ns, DUTY)
+    }
+
+    /// The same, spinning for the share `duty` (0 to 1) of the time. With all of it the thread never rests.
+    pub fn with_duty(mut clock: Clock, shortest_ns: u64, duty: f64) -> Self {
+        let spell_ns = (STRETCH_NS as f64 * duty.clamp(0.0, 1.0)) as u64;
         let now = clock.resync();
-        Self { clock, shortest_ns, last_ns: now, rest_at_ns: now + STRETCH_NS * 9 / 10, watched_ns: 0 }
+        let mut gaps = Self { clock, shortest_ns, last_ns: now, spell_ns, rest_at_ns: 0, watched_ns: 0 };
+        gaps.spin_from(now);
+        gaps
     }
 
     /// The next gap that begins before `end_ns`, or `None` when that time has come.
@@ -51,9 +61,13 @@ impl Gaps {
     }
 
     fn rest(&mut self) {
-        self.clock.sleep_until(self.last_ns + STRETCH_NS / 10);
+        self.clock.sleep_until(self.last_ns + (STRETCH_NS - self.spell_ns));
         self.last_ns = self.clock.resync();
-        self.rest_at_ns = self.last_ns + STRETCH_NS * 9 / 10;
+        self.spin_from(self.last_ns);
+    }
+
+    fn spin_from(&mut self, now_ns: u64) {
+        self.rest_at_ns = if self.spell_ns < STRETCH_NS { now_ns + self.spell_ns } else { u64::MAX };
     }
 
     /// How long the core was watched so far, in ns; resting does not count.
@@ -88,6 +102,17 @@ mod tests {
         assert_eq!(gaps.next_before(200_000_000), None);
         assert!((180_000_000..180_100_000).contains(&gaps.watched_ns()), "{}", gaps.watched_ns());
         assert!((200_000_000..200_100_000).contains(&gaps.now_ns()), "{}", gaps.now_ns());
+    }
+
+    #[test]
+    fn a_duty_is_the_share_of_the_time_that_is_watched() {
+        let watched_ms = |duty| {
+            let clock = Clock::scripted(Script::new(0).reading_takes(1_000).sleeps_end_late_by(1_000));
+            let mut gaps = Gaps::with_duty(clock, 2_000, duty);
+            assert_eq!(gaps.next_before(200_000_000), None, "a rest is no gap");
+            (gaps.watched_ns() + 500_000) / 1_000_000
+        };
+        assert_eq!([0.25, 0.5, 1.0].map(watched_ms), [50, 100, 200]);
     }
 
     #[test]

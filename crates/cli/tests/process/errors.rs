@@ -44,6 +44,8 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--phase", "best"], &["best"]);
     fails(&["latency", "timer", "--phase", "7ms"], &["shorter than the interval"]);
     fails(&["latency", "timer", "--duty", "120%"], &["100%"]);
+    fails(&["latency", "noise", "--duty", "0%"], &["above 0%"]);
+    fails(&["latency", "noise", "--hwlat", "--duty", "50%"], &["--hwlat", "--duty"]);
     fails(&["latency", "timer", "--load", "much"], &["choose one of"]);
     fails(&["latency", "timer", "--count", "0"], &["0 is not from 1 to 18446744073709551615 (see"]);
     fails(&["latency", "timer", "--count", "99999999999999999999"], &["'--count <N>': it is too large a number (see"]);

@@ -23,6 +23,19 @@ fn with_catch_up_no_deadline_is_skipped() {
 }
 
 #[test]
+fn noise_is_watched_for_as_much_of_the_time_as_was_asked_for() {
+    let words = ["latency", "noise", "--policy", "other", "--duration", "400ms"];
+    let taken = record(&run(&[&words[..], &["--duty", "50%", "--json"]].concat()));
+    let series = &taken["series"][0];
+    let taken_ns = series["latency"]["mean_ns"].as_f64().unwrap_or(0.0) * samples(series) as f64;
+    let watched_ns = series["settings"]["watched_ns"].as_u64().unwrap() as f64;
+    // It may lose its CPU while it watches for as long as others like, and it rests as long as it spins.
+    assert!(watched_ns > taken_ns && watched_ns - taken_ns < 240e6, "{taken_ns} of {watched_ns}");
+    let text = stdout(&run(&[&words[..], &["--over", "100ns"]].concat())).replace('\n', " ");
+    assert!(text.contains("Taken from the thread: ") && text.contains(" watched"), "{text}");
+}
+
+#[test]
 fn a_margin_that_is_named_is_kept_and_stated() {
     if ontick_rt::cpus::online().len() < 2 {
         return ontick_skip::skipped!("on one CPU no real-time loop spins");
