@@ -47,7 +47,8 @@ impl Conditions {
                 Some(number.parse().map_err(wrong)?)
             }
         };
-        Ok(Placement { cpu, policy, prepared: !self.stock, awake: self.keep_awake })
+        let wake_within_us = (!self.stock).then_some(0);
+        Ok(Placement { cpu, policy, prepared: !self.stock, wake_within_us, awake: self.keep_awake })
     }
 
     fn limits(&self) -> PyResult<Limits> {

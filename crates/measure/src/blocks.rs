@@ -82,6 +82,10 @@ fn joined(before: Settings, added: Settings, (before_ns, added_ns): (u64, u64)) 
         strayed_to: union(before.strayed_to, added.strayed_to),
         refused: union(before.refused, added.refused),
         memory_locked: before.memory_locked && added.memory_locked,
+        wake_within_ns: before
+            .wake_within_ns
+            .zip(added.wake_within_ns)
+            .map(|(before_ns, added_ns)| before_ns.max(added_ns)),
         kept_awake: before.kept_awake && added.kept_awake,
         load_ended: before.load_ended || added.load_ended,
         ..added
@@ -124,6 +128,8 @@ mod tests {
         let first = Settings {
             memory_locked: true,
             kept_awake: true,
+            wake_within_ns: Some(0),
+            watched_ns: Some(5),
             policy: "fifo:99".into(),
             strayed_to: vec![3],
             spin_duty: Some(0.1),
@@ -138,6 +144,8 @@ mod tests {
             memory_locked: true,
             policy: "other".into(),
             margin_ns: Some(7),
+            wake_within_ns: Some(50_000),
+            watched_ns: Some(7),
             strayed_to: vec![3, 1],
             spin_duty: Some(0.5),
             refused: words(&["b", "a"]),
@@ -147,6 +155,7 @@ mod tests {
         let settings = &series.settings;
         assert_eq!((&settings.strayed_to, &settings.refused), (&vec![3, 1], &words(&["a", "b"])));
         assert_eq!((settings.memory_locked, settings.kept_awake, settings.load_ended), (true, false, true));
+        assert_eq!((settings.wake_within_ns, settings.watched_ns), (Some(50_000), Some(12)));
         assert!((settings.spin_duty.unwrap() - 0.4).abs() < 1e-9, "{settings:?}");
         assert_eq!((settings.policy.as_str(), settings.margin_ns), ("other", Some(7)), "as the newest has it");
     }

@@ -15,8 +15,10 @@ pub struct Placement {
     pub cpu: Option<u32>,
     /// Scheduling policy.
     pub policy: Policy,
-    /// Memory locked and touched, power states limited while it runs.
+    /// Memory locked and touched while it runs.
     pub prepared: bool,
+    /// All CPUs kept out of power states that take longer than this to leave, in microseconds; `None`: as the machine has it.
+    pub wake_within_us: Option<i32>,
     /// The CPU kept from idling while it runs.
     pub awake: bool,
 }
@@ -24,12 +26,18 @@ pub struct Placement {
 impl Placement {
     /// As any program runs: normal scheduling, no CPU of its own, nothing prepared.
     pub fn stock() -> Self {
-        Self { cpu: None, policy: Policy::Other, prepared: false, awake: false }
+        Self { cpu: None, policy: Policy::Other, prepared: false, wake_within_us: None, awake: false }
     }
 
-    /// ontick's way: one CPU, FIFO 99, memory locked.
+    /// ontick's way: one CPU, FIFO 99, memory locked, no power states.
     pub fn dedicated(cpu: Option<u32>) -> Self {
-        Self { cpu: Some(cpu.unwrap_or_else(cpus::preferred)), policy: Policy::Fifo(99), prepared: true, awake: false }
+        Self {
+            cpu: Some(cpu.unwrap_or_else(cpus::preferred)),
+            policy: Policy::Fifo(99),
+            prepared: true,
+            wake_within_us: Some(0),
+            awake: false,
+        }
     }
 
     /// Refuses a CPU that does not exist, or that another process spins on, before anything is started. One for a
@@ -93,7 +101,10 @@ impl Placement {
     pub fn setup(&self) -> Setup {
         let mut setup = Setup::new();
         if self.prepared {
-            setup = setup.lock_memory().cpu_latency_us(0).timer_slack_ns(1);
+            setup = setup.lock_memory().timer_slack_ns(1);
+        }
+        if let Some(us) = self.wake_within_us {
+            setup = setup.cpu_latency_us(us);
         }
         if let Some(cpu) = self.cpu {
             setup = setup.cpu(cpu);
@@ -114,6 +125,7 @@ impl Placement {
         let inherited = || in_force(0).unwrap_or_default();
         settings.policy = ready.policy().unwrap_or_else(inherited).to_string();
         settings.memory_locked = ready.memory_locked();
+        settings.wake_within_ns = ready.cpu_latency_us().and_then(|us| u64::try_from(us).ok()).map(|us| us * 1_000);
         settings.kept_awake = ready.is_kept_awake();
         settings.refused = ready.refused().iter().map(ToString::to_string).collect();
     }

@@ -225,6 +225,7 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
     parts.extend(s.confined_to.as_ref().map(|cpus| format!("confined to CPU {cpus}")));
     parts.extend((!s.policy.is_empty()).then(|| policy(&s.policy)));
     parts.extend(s.memory_locked.then(|| "memory locked".into()));
+    parts.extend(s.wake_within_ns.map(power_states));
     parts.extend(s.kept_awake.then(|| "CPU kept awake".into()));
     if !s.method.is_empty() {
         let margin = s.margin_ns.map(|m| format!("{}margin {}", if s.margin_fixed { "fixed " } else { "" }, plain(m)));
@@ -245,6 +246,14 @@ pub(crate) fn core(s: &Settings) -> Vec<String> {
         parts.push(format!("phase {}{choice}", plain(phase)));
     }
     parts
+}
+
+/// Those that the CPUs may enter, which take no longer than this to leave, in ns.
+pub(crate) fn power_states(within_ns: u64) -> String {
+    match within_ns {
+        0 => "no power states".into(),
+        ns => format!("power states up to {}", plain(ns)),
+    }
 }
 
 /// How one side of a comparison ran: on several CPUs, what their threads have in common.
@@ -463,6 +472,12 @@ mod tests {
             ["spi", "pwm", "busy loop", "spin"].map(|m| by(m).concat()),
             ["spi", "pwm", "busy loop", "spin wait"]
         );
+    }
+
+    #[test]
+    fn power_states_are_described_where_they_were_limited() {
+        let with = |wake_within_ns| core(&Settings { wake_within_ns, ..Default::default() }).concat();
+        assert_eq!([None, Some(0), Some(50_000)].map(with), ["", "no power states", "power states up to 50us"]);
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub struct Pulse {
     /// Measure the whole table of source 003 instead: 10ms, 1ms, 100us and 10us, by each mechanism, run as any program
     /// and with latency minimised, idle and under load, and by the kernel module if that can be used; all together takes the
     /// --duration on the clock [default: 60s]
-    #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock", "stop_over"])]
+    #[arg(long, conflicts_with_all = ["width", "gap", "method", "without", "calibrate", "cpus", "count", "policy", "stock", "wake_within", "stop_over"])]
     table: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,

@@ -8,6 +8,7 @@ use ontick_rt::cpus::{self, Choice};
 use ontick_rt::thread::Policy;
 use ontick_units::CpuList;
 
+use super::time;
 use crate::failure::Failure;
 
 /// Where and how the timed thread runs.
@@ -22,9 +23,43 @@ pub struct PlacementFlags {
     /// Leave memory unlocked and power states alone, as a stock program does
     #[arg(long)]
     stock: bool,
+    /// Keep all CPUs out of power states that take longer than this to leave, or off to leave them alone [default: 0us, with
+    /// --stock off]
+    #[arg(long, value_name = "TIME|off", value_parser = wake_within)]
+    wake_within: Option<WakeWithin>,
     /// Keep the CPU from idling, by a thread of the lowest policy: it is then back at once when a timer fires
     #[arg(long, conflicts_with = "stock")]
     keep_awake: bool,
+}
+
+/// How long a CPU may take to leave a power state, as it is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WakeWithin {
+    Us(i32),
+    Off,
+}
+
+impl WakeWithin {
+    fn us(self) -> Option<i32> {
+        match self {
+            Self::Us(us) => Some(us),
+            Self::Off => None,
+        }
+    }
+}
+
+/// The kernel counts microseconds: what is between two is the shorter one.
+fn wake_within(text: &str) -> Result<WakeWithin, String> {
+    match text {
+        "off" => Ok(WakeWithin::Off),
+        "0" => Ok(WakeWithin::Us(0)),
+        text => {
+            let us = time(text)? / 1_000;
+            us.try_into()
+                .map(WakeWithin::Us)
+                .map_err(|_| format!("\"{text}\" is too long: at most {}s, or off", i32::MAX / 1_000_000))
+        }
+    }
 }
 
 /// The CPU of a timed thread, as it is asked for.
@@ -178,6 +213,41 @@ impl PlacementFlags {
     /// Of several CPUs, that of the first.
     pub fn placement(&self) -> Placement {
         let cpu = Cpus::first(self.cpu.as_ref(), self.policy);
-        Placement { cpu, policy: self.policy, prepared: !self.stock, awake: self.keep_awake }
+        let usual = if self.stock { WakeWithin::Off } else { WakeWithin::Us(0) };
+        let wake_within_us = self.wake_within.unwrap_or(usual).us();
+        Placement { cpu, policy: self.policy, prepared: !self.stock, wake_within_us, awake: self.keep_awake }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        placement: PlacementFlags,
+    }
+
+    #[test]
+    fn power_states_are_limited_as_asked_for_with_memory_locked_and_without() {
+        let of = |words: &[&str]| {
+            let words = [&["x", "--cpu", "any"], words].concat();
+            let placement = Alone::try_parse_from(words).unwrap().placement.placement();
+            (placement.prepared, placement.wake_within_us)
+        };
+        assert_eq!(of(&[]), (true, Some(0)));
+        assert_eq!(of(&["--stock"]), (false, None));
+        assert_eq!(of(&["--wake-within", "off"]), (true, None));
+        assert_eq!(of(&["--wake-within", "50us"]), (true, Some(50)));
+        assert_eq!(of(&["--stock", "--wake-within", "2ms"]), (false, Some(2_000)));
+        assert_eq!(of(&["--stock", "--wake-within", "0"]), (false, Some(0)));
+        assert_eq!(
+            [wake_within("1900ns"), wake_within("1h")],
+            [Ok(WakeWithin::Us(1)), Err("\"1h\" is too long: at most 2147s, or off".into())]
+        );
+        assert!(wake_within("50").unwrap_err().contains("unit"));
     }
 }

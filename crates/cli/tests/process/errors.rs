@@ -44,6 +44,8 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--phase", "best"], &["best"]);
     fails(&["latency", "timer", "--phase", "7ms"], &["shorter than the interval"]);
     fails(&["latency", "timer", "--duty", "120%"], &["100%"]);
+    fails(&["latency", "timer", "--wake-within", "50"], &["unit"]);
+    fails(&["latency", "timer", "--wake-within", "never"], &["never", "TIME|off"]);
     fails(&["latency", "noise", "--duty", "0%"], &["above 0%"]);
     fails(&["latency", "noise", "--hwlat", "--duty", "50%"], &["--hwlat", "--duty"]);
     fails(&["latency", "timer", "--load", "much"], &["choose one of"]);

@@ -42,6 +42,30 @@ fn a_measurement_says_that_its_cpu_was_kept_awake() {
     assert!(refused.to_string().contains("a CPU kept awake"), "{refused}");
 }
 
+/// Where there are no power states, that is what is said.
+#[test]
+fn a_measurement_says_out_of_which_power_states_the_cpus_were_kept() {
+    let manages = fs::OpenOptions::new().write(true).open("/dev/cpu_dma_latency").is_ok();
+    let words =
+        ["latency", "timer", "--policy", "other", "--cpu", "any", "--count", "20", "--phase", "chance", "--json"];
+    let asked = |more: &[&str]| json(&[&words[..], more].concat())["series"][0]["settings"].clone();
+    for (more, us) in [
+        (&[] as &[&str], Some(0)),
+        (&["--stock"], None),
+        (&["--wake-within", "off"], None),
+        (&["--stock", "--wake-within", "70us"], Some(70)),
+    ] {
+        let settings = asked(more);
+        let held = settings.get("wake_within_ns").and_then(serde_json::Value::as_u64);
+        let refused = settings["refused"].to_string();
+        match us {
+            Some(us) if manages => assert_eq!(held, Some(us * 1_000), "{more:?}: {settings}"),
+            Some(us) => assert!(refused.contains(&format!("power-state latency {us} us")), "{more:?}: {settings}"),
+            None => assert!(held.is_none() && !refused.contains("power-state"), "{more:?}: {settings}"),
+        }
+    }
+}
+
 #[test]
 fn a_program_has_a_cpu_that_does_not_idle() {
     let mut command = ontick(&["run", "--policy", "other", "--cpu", "0", "--keep-awake", "--", "sleep", "60"]);

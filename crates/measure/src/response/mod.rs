@@ -107,6 +107,7 @@ fn observer_placement(job: &Job, placement: Placement) -> Result<Placement, Erro
     }
     let peer = placement
         .peer(job.observer_cpu.map(|cpu| (cpu, "--observer-cpu")), "an answer that is observed from another CPU")?;
+    // Power states are all CPUs': they stay as the answering thread has them.
     Ok(Placement { policy: Policy::Fifo(99), prepared: true, ..peer })
 }
 

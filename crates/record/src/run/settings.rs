@@ -43,6 +43,10 @@ pub struct Settings {
     pub policy: String,
     /// Whether memory was locked.
     pub memory_locked: bool,
+    /// All CPUs were kept out of power states that take longer than this to leave (`/dev/cpu_dma_latency`), in ns; absent where
+    /// power states were left as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wake_within_ns: Option<u64>,
     /// Whether a thread of `SCHED_IDLE` kept the CPU from idling.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kept_awake: bool,

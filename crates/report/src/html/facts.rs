@@ -135,6 +135,10 @@ fn settings(all: &[&Series]) -> Vec<Row> {
             (false, true) => String::new(),
             (false, false) => "no".into(),
         }),
+        row("power states", all, |s| match s.settings.wake_within_ns {
+            Some(0) => "none".into(),
+            within_ns => within_ns.map_or(String::new(), |ns| format!("up to {}", plain_time(ns))),
+        }),
         row("CPU kept awake", all, |s| if s.settings.kept_awake { "yes".into() } else { String::new() }),
         row("phase", all, |s| match s.settings.phase_ns {
             Some(ns) if s.settings.phase_choice.is_empty() => plain_time(ns),

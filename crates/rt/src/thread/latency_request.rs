@@ -9,6 +9,7 @@ use super::Refusal;
 /// process ends.
 #[derive(Debug)]
 pub struct LatencyRequest {
+    us: i32,
     _held: File,
 }
 
@@ -20,12 +21,17 @@ impl LatencyRequest {
             file.write_all(&us.to_ne_bytes())?;
             Ok(file)
         });
-        held.map(|file| Self { _held: file }).map_err(|error| {
+        held.map(|file| Self { us, _held: file }).map_err(|error| {
             let remedy = match error.kind() {
                 std::io::ErrorKind::NotFound => "this kernel manages no power states, so nothing needs to be done",
                 _ => "run as root, or give your group write access to /dev/cpu_dma_latency by a udev rule",
             };
             Refusal::new(format!("power-state latency {us} us"), format!("{path}: {error}"), remedy)
         })
+    }
+
+    /// What was asked for, in microseconds.
+    pub fn us(&self) -> i32 {
+        self.us
     }
 }

@@ -150,6 +150,11 @@ impl ThreadSetup {
         self.cpu
     }
 
+    /// The longest that power states may take to leave, in microseconds, where that is held.
+    pub fn cpu_latency_us(&self) -> Option<i32> {
+        self.latency_request.as_ref().map(LatencyRequest::us)
+    }
+
     /// Whether that CPU is kept awake.
     pub fn is_kept_awake(&self) -> bool {
         self.kept_awake.is_some()

@@ -70,7 +70,7 @@ type Summary = (u64, f64, u64);
 impl Evaluate {
     pub fn run(self) -> Result<Outcome, Failure> {
         let cpu = Cpus::first(self.cpu.as_ref(), self.policy);
-        let placement = Placement { cpu, policy: self.policy, prepared: true, awake: false };
+        let placement = Placement { cpu, policy: self.policy, prepared: true, wake_within_us: Some(0), awake: false };
         let together = self.cpu.as_ref().map_or(Ok(None), |cpus| cpus.together(!self.only))?;
         let (several, left) = together.unwrap_or_default();
         let (methods, left_out) = self.methods(&several);

@@ -26,7 +26,7 @@ pub struct Noise {
     duty: f64,
     /// Find with the kernel's tracer hwlat what takes the CPU away while its interrupts are off: firmware, hardware or a
     /// hypervisor. Nothing else runs on that CPU for half of the time (needs root)
-    #[arg(long, conflicts_with_all = ["explain", "break_trace", "duty"])]
+    #[arg(long, conflicts_with_all = ["explain", "break_trace", "duty", "wake_within"])]
     hwlat: bool,
     #[command(flatten)]
     measuring: MeasuringFlags,

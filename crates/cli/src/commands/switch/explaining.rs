@@ -25,7 +25,13 @@ pub struct Explaining {
 impl Explaining {
     /// Begins; where tracing is not to be had, the second value says so.
     pub fn start(placement: user::CorePlacement) -> (Self, Option<String>) {
-        let placement = Placement { cpu: placement.cpu, policy: placement.policy, prepared: true, awake: false };
+        let placement = Placement {
+            cpu: placement.cpu,
+            policy: placement.policy,
+            prepared: true,
+            wake_within_us: Some(0),
+            awake: false,
+        };
         let (explainer, note) = Explainer::start(placement);
         (Self { explainer, findings: Findings::default(), explained: BTreeMap::new(), tid: 0 }, note)
     }

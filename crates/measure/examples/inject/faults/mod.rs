@@ -244,7 +244,7 @@ fn once<'w, F: FnOnce(&ThreadSetup) -> Result<Faulty<'w>, Error>>(prepare: F) ->
 fn page_fault(placement: Placement, limits: Limits, observer: &mut Observer) -> (Series, Vec<Making>) {
     let mut windows = Vec::with_capacity(100_000);
     // Locked memory could not be dropped.
-    let placement = Placement { prepared: false, ..placement };
+    let placement = Placement { prepared: false, wake_within_us: None, ..placement };
     let recorded = &mut windows;
     let prepare = once(move |_: &ThreadSetup| {
         let (read_write, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);

@@ -150,7 +150,8 @@ impl Asked {
         let method: Method = self.method.parse().map_err(Failure::new)?;
         let policy: Policy = self.policy.parse().map_err(Failure::new)?;
         let phase = self.phase_ns.map_or(Phase::Chance, Phase::Fixed);
-        let placement = Placement { cpu: Some(self.cpu), policy, prepared: true, awake: false };
+        let placement =
+            Placement { cpu: Some(self.cpu), policy, prepared: true, wake_within_us: Some(0), awake: false };
         Ok((Job { phase, ..Job::new(self.interval_ns, method) }, placement))
     }
 
