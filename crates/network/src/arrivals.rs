@@ -9,7 +9,7 @@ use crate::distribution::Distribution;
 
 /// Frames back from the newest within which a second copy is told from one that is out of order. So many in a row that are
 /// further back are of a talker that began anew with an earlier time.
-const REMEMBERED: u64 = 64;
+pub(crate) const REMEMBERED: u64 = 64;
 /// Messages that parts are taken for at a time: frames of one may come behind those of the next ones.
 pub(crate) const OPEN: usize = 4;
 
@@ -93,6 +93,8 @@ pub struct Arrivals {
     far_back: u64,
     /// Frames that talkers sent before this one began anew: of whole messages.
     before: u64,
+    /// Talkers that came: one that began anew counts again.
+    talkers: u64,
     /// The messages that parts came of last, and which of them began first.
     open: [Open; OPEN],
     first_open: usize,
@@ -118,6 +120,7 @@ impl Arrivals {
             newest_ns: 0,
             far_back: 0,
             before: 0,
+            talkers: 0,
             open: [Open::default(); OPEN],
             first_open: 0,
             frames: 0,
@@ -200,6 +203,7 @@ impl Arrivals {
             self.came = if further >= REMEMBERED { 0 } else { self.came << further };
             self.came |= 1;
             (self.next, self.newest_ns, self.far_back) = (number + 1, period_ns, 0);
+            self.talkers += u64::from(self.first.is_none());
             self.first.get_or_insert(number);
             return true;
         }
@@ -234,6 +238,11 @@ impl Arrivals {
     /// Frames from the first that came to the last, of the talker that sends now.
     fn of_this_talker(&self) -> u64 {
         self.first.map_or(0, |first| self.next - first)
+    }
+
+    /// Talkers that came so far: one that began anew counts again.
+    pub fn talkers(&self) -> u64 {
+        self.talkers
     }
 
     /// Whole messages.
@@ -351,7 +360,7 @@ mod tests {
         let mut of = arrivals(1);
         assert_eq!(of.span(), 0);
         [1_000, 1_001, 1_003, 999].into_iter().for_each(|message| assert!(of.arrived(frame(message, 0, 0))));
-        assert_eq!((of.span(), of.frames(), of.out_of_order), (5, 4, 1));
+        assert_eq!((of.span(), of.frames(), of.out_of_order, of.talkers()), (5, 4, 1, 1));
     }
 
     #[test]
@@ -366,7 +375,7 @@ mod tests {
         // Copies of what it sent, and of what was sent before it.
         assert!(!frames(99..100, 500_000).any(|frame| of.arrived(frame)));
         assert!(!frames(90..100, 0).any(|frame| of.arrived(frame)));
-        assert_eq!((of.frames, of.span(), of.duplicates), (300, 300, 11));
+        assert_eq!((of.frames, of.span(), of.duplicates, of.talkers()), (300, 300, 11, 2));
     }
 
     #[test]

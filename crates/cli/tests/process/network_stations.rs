@@ -94,6 +94,12 @@ fn wait(child: &mut Child) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
+fn sorted<'a>(lines: &'a [impl AsRef<str>]) -> Vec<&'a str> {
+    let mut lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
+    lines.sort_unstable();
+    lines
+}
+
 fn number(octets: &[u8]) -> u64 {
     octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet))
 }
@@ -108,7 +114,8 @@ fn every_frame_on_the_cable_is_as_planned_and_the_listener_counts_them_all() {
     let Some(cable) = cable() else { return };
     let file = cable.folder.path().join("cable.pcap");
     let Some(capture) = cable.listens.within(|| Capture::begin("in", &file)).unwrap() else { return };
-    let (listener, _said) = cable.listen(&["--interface", "in", "--record", "heard.json"]);
+    let more = ["--interface", "in", "--record", "heard.json", "--frames", "frames.csv"];
+    let (listener, _said) = cable.listen(&more);
     // Cycles begin two seconds from now, at no round time.
     let base_ns = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec as u64 * 1_000_000_000
         + tai_ahead_ns()
@@ -124,6 +131,7 @@ fn every_frame_on_the_cable_is_as_planned_and_the_listener_counts_them_all() {
 
     let plan: Value = serde_json::from_slice(&fs::read(cable.folder.path().join("plan.json")).unwrap()).unwrap();
     let mut counts = [0u64, 0];
+    let mut on_cable = Vec::new();
     for frame in &frames {
         let (data, bytes) = (&frame.bytes[HEAD..], &frame.bytes);
         assert_eq!(&data[..4], b"OTN1");
@@ -153,7 +161,16 @@ fn every_frame_on_the_cable_is_as_planned_and_the_listener_counts_them_all() {
         assert_eq!(number(&data[14..16]), payload.len() as u64);
         assert_eq!(&data[40..40 + payload.len()], payload);
         counts[stream] += 1;
+        let latency_ns = at_ns + offset_ns - planned_ns;
+        let judgement = if latency_ns > period_ns { "late" } else { "in-time" };
+        let name = ["setpoint", "video"][stream];
+        on_cable
+            .push(format!("{name},{message},{part},{planned_ns},{sent_ns},{at_ns},kernel,{latency_ns},{judgement}"));
     }
+    // The listener has a line for each of them, with the stamp of the capture.
+    let listed = fs::read_to_string(cable.folder.path().join("frames.csv")).unwrap();
+    let (lost, came): (Vec<&str>, Vec<&str>) = listed.lines().skip(1).partition(|line| line.ends_with(",lost"));
+    assert_eq!(sorted(&came), sorted(&on_cable), "{listed}");
     // The second stream's messages have three frames, and are fewer.
     assert!(counts[0] + counts[1] / 3 == 500 && counts[0] > counts[1] / 3 && counts[1] > 0, "{counts:?}");
 
@@ -169,8 +186,9 @@ fn every_frame_on_the_cable_is_as_planned_and_the_listener_counts_them_all() {
         }
     }
     // A message for which the talker was held up too long is missed there, and lacks here.
-    let lost = |n: usize| streams[n]["lost_frames"].as_u64().unwrap();
-    assert_eq!(Some(lost(0) + lost(1) / 3), talked["series"][0]["missed"].as_u64(), "{streams:?}");
+    let lacking = |n: usize| streams[n]["lost_frames"].as_u64().unwrap();
+    assert_eq!(lost.len() as u64, lacking(0) + lacking(1), "{lost:?}");
+    assert_eq!(Some(lacking(0) + lacking(1) / 3), talked["series"][0]["missed"].as_u64(), "{streams:?}");
     // A record is shown as the run was.
     let again = ontick(&["report", "heard.json"]).current_dir(&cable.folder).output().unwrap();
     assert_eq!(stdout(&again), text);
@@ -302,6 +320,11 @@ fn what_cannot_be_sent_or_received_is_said_in_a_sentence() {
     };
     refused(listen("a", &["--interface", "in"]), "no stream comes to station a");
     refused(listen("b", &[]), "name the interface that frames come by");
+    refused(listen("b", &["--interface", "in", "--frames", "none/frames.csv"]), "none/frames.csv: No such file");
+    refused(
+        listen("b", &["--interface", "in", "--frames", "plan.json"]),
+        "plan.json is read, and --frames would replace",
+    );
     let _taken = cable.listens.within(|| std::net::UdpSocket::bind("0.0.0.0:5000")).unwrap().unwrap();
     let taken = listen("b", &["--udp", "0.0.0.0:5000", "--duration", "1s"]);
     refused(taken, "no datagrams can be received at 0.0.0.0:5000");

@@ -1,6 +1,8 @@
 //! Holds what comes to a station against the plan.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use ontick_switch::user::packet::Stamps;
+
 use super::header::Header;
 use super::planned::Incoming;
 use crate::arrivals::{Arrivals, Arrived};
@@ -17,6 +19,10 @@ pub struct Message<'a> {
     pub payload: &'a [u8],
     /// When it came, in ns of TAI.
     pub at_ns: u64,
+    /// By whose stamp.
+    pub stamps: Stamps,
+    /// Of which talker of the stream it is, from 1: one that begins anew is the next.
+    pub talker: u64,
     /// A frame of its number came before.
     pub is_duplicate: bool,
 }
@@ -49,6 +55,8 @@ pub(super) struct Received<'a> {
     pub is_tagged_kind: bool,
     /// When it came, in ns of TAI.
     pub at_ns: u64,
+    /// By whose stamp.
+    pub stamps: Stamps,
 }
 
 /// The streams that come to a station.
@@ -162,7 +170,9 @@ impl Listener {
         if (self.keeps_ns.0..self.keeps_ns.1).contains(&received.at_ns) && self.kept.len() < MOST_KEPT {
             self.kept.push((place, received.at_ns));
         }
-        Some(Message { stream: place, header, payload, at_ns: received.at_ns, is_duplicate: !is_new })
+        let Received { at_ns, stamps, .. } = received;
+        let talker = self.arrivals[place].talkers();
+        Some(Message { stream: place, header, payload, at_ns, stamps, talker, is_duplicate: !is_new })
     }
 }
 
@@ -203,7 +213,7 @@ mod tests {
     }
 
     fn came(listener: &mut Listener, data: &[u8], tag: Option<(u8, u16)>, at_ns: u64) -> bool {
-        let message = listener.came(Received { data, tag, is_tagged_kind: true, at_ns });
+        let message = listener.came(Received { data, tag, is_tagged_kind: true, at_ns, stamps: Stamps::Software });
         message.inspect(|message| assert_eq!((message.payload, message.at_ns), (&b"ok"[..], at_ns))).is_some()
     }
 
@@ -245,7 +255,8 @@ mod tests {
             let header = Header { plan: 77, stream: 4, part, payload: 0, message, planned_ns, sent_ns: 0 };
             let mut data = [0; HEADER];
             header.write(&mut data);
-            let received = Received { data: &data, tag: Some((5, 9)), is_tagged_kind: true, at_ns: 7_000_300_000 };
+            let (tag, stamps) = (Some((5, 9)), Stamps::Software);
+            let received = Received { data: &data, tag, is_tagged_kind: true, at_ns: 7_000_300_000, stamps };
             listener.came(received).is_some_and(|message| !message.is_duplicate)
         };
         assert!(!came(1, 0, 7_000_200_000) && !came(u16::MAX, 0, 7_000_200_000));
@@ -272,7 +283,8 @@ mod tests {
                 let header = Header { plan: 77, stream: 4, part, payload: 0, message, planned_ns, sent_ns: planned_ns };
                 let mut data = [0; HEADER];
                 header.write(&mut data);
-                listener.came(Received { data: &data, tag: None, is_tagged_kind: false, at_ns });
+                let stamps = Stamps::Software;
+                listener.came(Received { data: &data, tag: None, is_tagged_kind: false, at_ns, stamps });
             }
             let of = &listener.arrivals()[0];
             prop_assert!(of.messages() <= of.frames() && of.frames() <= of.span());

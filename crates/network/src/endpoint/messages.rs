@@ -91,6 +91,8 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
+    use ontick_switch::user::packet::Stamps;
+
     use super::*;
     use crate::arrivals::Expected;
     use crate::endpoint::header::Header;
@@ -105,7 +107,8 @@ mod tests {
 
     fn frame(message: u64, part: u16, payload: &[u8]) -> Message<'_> {
         let header = Header { plan: 7, stream: 3, part, payload: 1, message, planned_ns: message * 10, sent_ns: 0 };
-        Message { stream: 0, header, payload, at_ns: message * 10 + u64::from(part), is_duplicate: false }
+        let (at_ns, stamps) = (message * 10 + u64::from(part), Stamps::Software);
+        Message { stream: 0, header, payload, at_ns, stamps, talker: 1, is_duplicate: false }
     }
 
     #[test]

@@ -26,6 +26,7 @@
 mod base_time;
 mod error;
 mod following;
+mod frame_log;
 mod header;
 mod listener;
 mod messages;
@@ -47,6 +48,7 @@ mod ways_out;
 pub use base_time::{BaseTimeError, base_ns};
 pub use error::{EndpointError, ErrorKind};
 pub use following::Following;
+pub use frame_log::{FrameLog, WithoutLine};
 pub use header::{HEADER, Header};
 pub use listener::{Listener, Message, Strays};
 pub use messages::{Messages, WholeMessage};

@@ -98,8 +98,8 @@ fn took(frame: &Frame<'_>, software_ahead_ns: i64, listener: &mut Listener, show
         Stamps::Hardware => 0,
         Stamps::Software => software_ahead_ns,
     };
-    let at_ns = frame.stamp_ns.saturating_add_signed(ahead_ns);
-    if let Some(message) = listener.came(Received { data, tag, is_tagged_kind: true, at_ns }) {
+    let (at_ns, stamps) = (frame.stamp_ns.saturating_add_signed(ahead_ns), frame.stamps);
+    if let Some(message) = listener.came(Received { data, tag, is_tagged_kind: true, at_ns, stamps }) {
         show(&message);
     }
 }
@@ -127,7 +127,8 @@ impl UdpReader {
             // The first ones of a machine may have no stamp: then it is now.
             let stamp_ns = stamp_ns.unwrap_or_else(|| ClockId::Realtime.now_ns());
             let at_ns = stamp_ns.saturating_add_signed(self.ahead_ns);
-            let received = Received { data: &self.room[..octets], tag: None, is_tagged_kind: false, at_ns };
+            let (data, stamps) = (&self.room[..octets], Stamps::Software);
+            let received = Received { data, tag: None, is_tagged_kind: false, at_ns, stamps };
             if let Some(message) = listener.came(received) {
                 show(&message);
             }
@@ -181,8 +182,8 @@ mod tests {
             header.write(bytes[wire::HEADER as usize..].first_chunk_mut().unwrap());
             let frame = Frame { bytes: &bytes, tag: None, cut: false, stamp_ns, stamps };
             let mut came_ns = None;
-            took(&frame, AHEAD_NS, &mut listener, &mut |message: &Message<'_>| came_ns = Some(message.at_ns));
-            assert_eq!(came_ns, Some(at_ns));
+            took(&frame, AHEAD_NS, &mut listener, &mut |of: &Message<'_>| came_ns = Some((of.at_ns, of.stamps)));
+            assert_eq!(came_ns, Some((at_ns, stamps)));
         }
         let of = listener.arrivals()[0].delivered(2);
         assert_eq!((of.received, of.early, of.late), (2, 0, 0));

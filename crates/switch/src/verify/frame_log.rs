@@ -67,7 +67,7 @@ fn words(judgement: Judgement) -> (&'static str, u64) {
 }
 
 /// A field (RFC 4180 section 2): a name may have commas and quotes in it.
-fn quoted(field: &str) -> String {
+pub fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.into() }
 }
 

@@ -3,17 +3,23 @@
 mod heard;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use ontick_network::endpoint::{EndpointError, Incoming, Listener, Planned, WayInError, WaysIn, fingerprint, incoming};
-use ontick_record::Run;
+use ontick_network::endpoint::{
+    EndpointError, FrameLog, Incoming, Listener, Planned, WayInError, WaysIn, WithoutLine, fingerprint, incoming,
+};
+use ontick_record::store::StoreError;
+use ontick_record::{Run, store};
 use ontick_undo::system_calls::Needed;
+use ontick_units::count;
 
 use self::heard::Heard;
 use super::planned::PlannedFlags;
 use super::station_flags::StationFlags;
+use crate::attempts::Attempts;
 use crate::failure::{Failure, Outcome};
 use crate::flags::{self, OutputFlags};
 use crate::{privileges, stop, terminal};
@@ -29,7 +35,7 @@ const WAIT: Duration = Duration::from_millis(20);
 /// Exit status: 0 every stream keeps its promise, 1 some do not, or did not come, 2 nothing could be received.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0 --duration 10s --record heard.json\n  ontick network listen network.toml plan.json --station drive \\\n      --udp 0.0.0.0:5000"
+    after_help = "Examples:\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0\n  sudo ontick network listen network.toml plan.json --station drive \\\n      --interface eth0 --duration 10s --record heard.json \\\n      --frames frames.csv\n  ontick network listen network.toml plan.json --station drive \\\n      --udp 0.0.0.0:5000"
 )]
 pub struct Listen {
     #[command(flatten)]
@@ -45,6 +51,10 @@ pub struct Listen {
     /// How many messages to wait for, of all streams together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
+    /// Write every frame that came to this file, with its times and its judgement, as comma-separated values, and each that
+    /// was lost, as far as its number tells
+    #[arg(long, value_name = "FILE")]
+    frames: Option<PathBuf>,
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -52,7 +62,12 @@ pub struct Listen {
 impl Listen {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self.carry_out() {
-            Ok(run) => self.output.deliver(&run),
+            Ok((run, written)) => {
+                let mut attempts = Attempts::default();
+                attempts.note(self.output.deliver(&run).map(drop));
+                attempts.note(written);
+                attempts.end().map(|()| Outcome::of(&run))
+            }
             Err(failure) => {
                 self.output.report_failure("network listen", &failure);
                 Err(failure)
@@ -60,8 +75,12 @@ impl Listen {
         }
     }
 
-    fn carry_out(&self) -> Result<Run, Failure> {
+    /// What was heard, and whether the file of frames was written.
+    fn carry_out(&self) -> Result<(Run, Result<(), StoreError>), Failure> {
         self.output.check()?;
+        if let Some(path) = &self.frames {
+            store::check_writable(path)?;
+        }
         let Planned { network, table, schedule } = self.planned.read_for_node()?;
         let node = self.station.node(&network)?;
         let streams = incoming(&network, &table, &schedule, node);
@@ -74,13 +93,14 @@ impl Listen {
         let stop = stop::on_signal()?;
         privileges::LISTENING.settle()?;
         privileges::refuse_calls(Needed::default());
+        let mut log = self.frames.as_ref().map(|path| FrameLog::begin(path, &streams)).transpose()?;
         terminal::say(&format!(
             "ontick: listening for {} of station {} (Ctrl-C ends it)",
             if streams.len() == 1 { "1 stream".into() } else { format!("{} streams", streams.len()) },
             self.station.name()
         ));
         let began = Instant::now();
-        self.listen(&mut ways, &mut listener, &stop)?;
+        self.listen(&mut ways, &mut listener, log.as_mut(), &stop)?;
         let heard = Heard {
             network: &network,
             schedule: &schedule,
@@ -97,17 +117,42 @@ impl Listen {
             )));
         }
         let mut run = heard.run();
+        let lost = listener.arrivals().iter().map(|of| of.span().saturating_sub(of.frames())).sum();
+        let written = log.map_or(Ok(WithoutLine::default()), |log| log.end(lost));
+        run.notes.extend(written.iter().flat_map(|without| self.unwritten(*without)));
         let all = std::mem::take(&mut run.requirements);
         self.output.judge(&mut run, |_| true);
         run.requirements.splice(0..0, all);
-        Ok(run)
+        Ok((run, written.map(drop)))
     }
 
-    fn listen(&self, ways: &mut WaysIn, listener: &mut Listener, stop: &AtomicBool) -> Result<(), Failure> {
+    /// What the file of frames lacks.
+    fn unwritten(&self, without: WithoutLine) -> Vec<String> {
+        let file = self.frames.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let WithoutLine { came, lost } = without;
+        let came = (came > 0).then(|| {
+            format!("{} frames came faster than {file} could be written, and have no line in it", count(came))
+        });
+        let lost = (lost > 0)
+            .then(|| format!("{} lost frames have no line in {file}, which cannot tell them all", count(lost)));
+        came.into_iter().chain(lost).collect()
+    }
+
+    fn listen(
+        &self,
+        ways: &mut WaysIn,
+        listener: &mut Listener,
+        mut log: Option<&mut FrameLog>,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
         let until = self.duration.map(|ns| Instant::now() + Duration::from_nanos(ns));
         let messages = |listener: &Listener| listener.arrivals().iter().map(|of| of.messages()).sum::<u64>();
         loop {
-            let taken = ways.take(listener, |_| {});
+            let taken = ways.take(listener, |frame| {
+                if let Some(log) = &mut log {
+                    log.add(frame);
+                }
+            });
             let is_over = until.is_some_and(|until| Instant::now() >= until);
             let is_enough = self.count.is_some_and(|count| messages(listener) >= count);
             if stop.load(Relaxed) || is_over || is_enough {

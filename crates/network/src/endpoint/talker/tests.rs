@@ -1,3 +1,5 @@
+use ontick_switch::user::packet::Stamps;
+
 use super::*;
 use crate::arrivals::Expected;
 use crate::endpoint::header::{HEADER, Header};
@@ -253,8 +255,8 @@ fn a_clock_that_is_set_back_a_little_has_no_time_twice() {
     let incoming = Incoming { expected, name, pcp: 5, vlan: 0x123, offset_ns: 0, period_ns: 1_000_000, way };
     let mut listener = Listener::new(vec![incoming], 77);
     for (planned_ns, octets) in &talker.outlets[0].frames {
-        let (data, tag) = (&octets[18..], Some((5, 0x123)));
-        let received = Received { data, tag, is_tagged_kind: true, at_ns: planned_ns + 1_000 };
+        let (data, tag, stamps) = (&octets[18..], Some((5, 0x123)), Stamps::Software);
+        let received = Received { data, tag, is_tagged_kind: true, at_ns: planned_ns + 1_000, stamps };
         assert!(listener.came(received).is_some_and(|message| !message.is_duplicate));
     }
     let of = &listener.arrivals()[0];
