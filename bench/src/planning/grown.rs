@@ -1,11 +1,12 @@
 //! Large networks of the bench's own: time and memory of planning as streams become more.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ontick_record::store;
+use ontick_tsn::generate::two_rings;
+use ontick_tsn::planning::random::Random;
 
 use crate::child::{self, Words};
 use crate::page::Table;
@@ -38,19 +39,7 @@ impl Shape {
                 };
                 (0..switches).flat_map(of).collect()
             }
-            Shape::Rings(switches) => {
-                let mut chance = Chance(2);
-                let mut order: Vec<usize> = (0..switches).collect();
-                for n in (1..switches).rev() {
-                    order.swap(n, chance.below(n + 1));
-                }
-                let ring = |order: &[usize]| -> Vec<(usize, usize)> {
-                    let next = |n: usize| order[(n + 1) % switches];
-                    (0..switches).map(|n| (order[n].min(next(n)), order[n].max(next(n)))).collect()
-                };
-                let both = [ring(&(0..switches).collect::<Vec<_>>()), ring(&order)].concat();
-                both.into_iter().collect::<BTreeSet<_>>().into_iter().collect()
-            }
+            Shape::Rings(switches) => two_rings(switches, &mut Random::new(2)),
         }
     }
 }
@@ -156,29 +145,17 @@ fn topology(shape: Shape) -> String {
 }
 
 fn tasks(switches: usize, streams: usize, (times, part): (u64, u64)) -> String {
-    let mut chance = Chance(1);
+    let mut random = Random::new(1);
+    let mut below = |bound: usize| random.below(bound as u64) as usize;
     let mut text = String::from("stream,src,dst,size,period,deadline,jitter\n");
     for stream in 0..streams {
-        let talker = chance.below(switches);
-        let listener = (talker + 1 + chance.below(switches - 1)) % switches;
-        let (size, period) = (100 + chance.below(401), PERIODS_NS[chance.below(PERIODS_NS.len())] * times / part);
+        let talker = below(switches);
+        let listener = (talker + 1 + below(switches - 1)) % switches;
+        let (size, period) = (100 + below(401), PERIODS_NS[below(PERIODS_NS.len())] * times / part);
         let (talker, listener) = (switches + talker, switches + listener);
         let _ = writeln!(text, "{stream},{talker},[{listener}],{size},{period},{period},{period}");
     }
     text
-}
-
-/// SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(mixed ^ (mixed >> 31)) * bound as u128) >> 64) as usize
-    }
 }
 
 /// The power of the streams with which time grows: the slope of the logarithms.

@@ -10,6 +10,7 @@ pub mod bridge_entry;
 pub mod config;
 pub mod egress;
 pub mod frame;
+pub mod generate;
 pub mod message;
 pub mod model;
 pub mod netconf;

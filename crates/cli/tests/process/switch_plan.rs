@@ -411,6 +411,40 @@ fn a_network_is_shown_with_its_routes_and_loads() {
 }
 
 #[test]
+fn a_network_that_is_drawn_is_planned_and_its_first_line_draws_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = |words: &[&str]| ontick(&["network", "generate"]).current_dir(&folder).args(words).output().unwrap();
+    let more = ["--shape", "mesh", "--switches", "6", "--streams", "40", "--deadline", "40%..100%", "--load", "30%"];
+    let drawn = draw(&more);
+    let text = stdout(&drawn);
+    let planned = plan(&folder, &text, &["--out", "plan.json"]);
+    assert_eq!(planned.status.code(), Some(0), "{}{}", stderr(&planned), stdout(&planned));
+    let held = validate(&folder, &[]);
+    assert_eq!(held.status.code(), Some(0), "{}", stdout(&held));
+    let first: Vec<&str> = text.lines().next().unwrap().split(' ').collect();
+    assert_eq!(first[..4], ["#", "ontick", "network", "generate"]);
+    let again = draw(&[&first[4..], &["--out", "again.toml"]].concat());
+    assert!(stdout(&again).is_empty() && again.status.code() == Some(0), "{}", stderr(&again));
+    assert_eq!(fs::read_to_string(folder.path().join("again.toml")).unwrap(), text);
+    assert_ne!(stdout(&draw(&[&more[..], &["--seed", "2", "--stations", "9", "--processing", "3us"]].concat())), text);
+    // The load is that which `show` prints.
+    let shown = ontick(&["network", "show", "again.toml", "--json"]).current_dir(&folder).output().unwrap();
+    let shown: Value = serde_json::from_str(&stdout(&shown)).unwrap();
+    assert!(shown["links"].as_array().unwrap().iter().all(|link| link["load"].as_f64() <= Some(0.3)), "{shown}");
+    for (words, why) in [
+        (&["--switches", "2"][..], "a ring has 3 switches at least, not 2"),
+        (&["--listeners", "1..4"], "a stream cannot have 4 listeners where there are 4 stations"),
+        (&["--load", "1%", "--streams", "500"], "streams were drawn: none of 1000 draws of the next one could"),
+        (&["--size", "0..9"], "is neither a number nor a range from 1 to 1500000"),
+        (&["--out", "none/x.toml"], "none/x.toml: No such file"),
+    ] {
+        let refused = draw(words);
+        assert!(refused.status.code() == Some(2) && stderr(&refused).contains(why), "{why}: {}", stderr(&refused));
+        assert!(stdout(&refused).is_empty(), "{}", stdout(&refused));
+    }
+}
+
+#[test]
 fn the_file_of_a_switch_is_no_network() {
     let (folder, text) = network();
     let nodes = plan(&folder, &text, &["--target", "user", "--nodes", "nodes"]);

@@ -26,7 +26,7 @@ pub use graph::{Graph, NoPath};
 pub use outline::schema;
 pub use paths::{PathSearch, Paths, Tree};
 pub use pulse::{Pulse, PulseSource};
-pub use read::is_meant;
+pub use read::{LARGEST_SIZE, LONGEST_PERIOD_NS, RATES, is_meant};
 pub use system_name::LONGEST_SYSTEM_NAME;
 pub use time::{OnTimeLoss, Profile, TimeSync, Transport};
 

@@ -15,10 +15,11 @@ use crate::egress::EgressTiming;
 /// More nodes, links or streams than any plan was made for.
 const MOST: usize = 1_000_000;
 /// The longest period, in ns: a gate's cycle is as long (tc-taprio(8) has 63 bits; nobody has more than a minute).
-pub(super) const LONGEST_PERIOD_NS: u64 = 60_000_000_000;
+pub const LONGEST_PERIOD_NS: u64 = 60_000_000_000;
 /// Octets of one message at most: more than a thousand frames are a bulk transfer.
-pub(super) const LARGEST_SIZE: u64 = 1_500_000;
-const RATES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
+pub const LARGEST_SIZE: u64 = 1_500_000;
+/// Of a link, in bits per second.
+pub const RATES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
 /// Whether a text is meant to be a network, not a switch: it has stations or links, or streams without the classes of a
 /// switch.

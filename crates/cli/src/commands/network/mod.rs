@@ -4,6 +4,7 @@ mod applied_flags;
 mod apply;
 mod check;
 mod confirm;
+mod generate;
 mod listen;
 mod network_flags;
 mod node_flags;
@@ -36,6 +37,7 @@ pub enum Network {
     Validate(validate::Validate),
     Prove(prove::Prove),
     Show(show::Show),
+    Generate(generate::Generate),
     Check(check::Check),
     Apply(apply::Apply),
     Confirm(confirm::Confirm),
@@ -54,6 +56,7 @@ impl Network {
             Network::Validate(validate) => validate.run(),
             Network::Prove(prove) => prove.run(),
             Network::Show(show) => show.run(),
+            Network::Generate(generate) => generate.run(),
             Network::Check(check) => check.run(),
             Network::Apply(apply) => apply.run(),
             Network::Confirm(confirm) => confirm.run(),
