@@ -114,7 +114,7 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Wallclock => format!("act at a time of day{every}"),
         Measurement::Edge => format!("detect a line change{every}"),
         Measurement::Response => format!("answer a line's change{every}"),
-        Measurement::RoundTrip => format!("have an answer by the network{every}"),
+        Measurement::RoundTrip => format!("have an answer by the network{every}{}", octets(run)),
         Measurement::Delay => "delays, asked for and got".into(),
         Measurement::Noise => "spin and watch for gaps".into(),
         Measurement::Pulse => pulses(run),
@@ -149,6 +149,12 @@ fn job(run: &Run) -> Vec<String> {
 fn waits(run: &Run) -> String {
     let waits = run.series.iter().find_map(|s| s.waits.as_ref());
     waits.map_or_else(String::new, |waits| format!(", {} waits in each cycle", waits.count))
+}
+
+/// `, 60 octets each way`
+fn octets(run: &Run) -> String {
+    let octets = run.series.iter().find_map(|s| s.settings.octets);
+    octets.map_or_else(String::new, |octets| format!(", {octets} octets each way"))
 }
 
 /// `, then read 32 KiB`

@@ -24,6 +24,8 @@ pub struct Way {
     pub deadline_ns: u64,
     /// How the requester waits for answers: `block`, `hybrid`, `spin`.
     pub waiting: String,
+    /// Octets of each frame or datagram, where that was asked for: else they are the shortest.
+    pub octets: Option<u32>,
 }
 
 impl Way {
@@ -165,8 +167,14 @@ mod tests {
     }
 
     fn slow(limit: Duration) -> (RoundTrip, Sender<bool>) {
-        let way =
-            Way { link: "eth1".into(), responder: "a".into(), period_ns: 1, deadline_ns: 1, waiting: "block".into() };
+        let way = Way {
+            link: "eth1".into(),
+            responder: "a".into(),
+            period_ns: 1,
+            deadline_ns: 1,
+            waiting: "block".into(),
+            octets: None,
+        };
         let (ready, wait) = std::sync::mpsc::channel();
         (RoundTrip::new(way, Box::new(Slow(wait)), limit), ready)
     }

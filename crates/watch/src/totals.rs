@@ -141,8 +141,8 @@ fn otherwise(run: &Run, wanted: &[(SeriesId, Series)]) -> Option<String> {
 
 fn is_measured_alike(a: &Series, b: &Series) -> bool {
     let how = |series: &Series| {
-        let Settings { method, interval_ns, policy, .. } = &series.settings;
-        (method.clone(), *interval_ns, policy.clone(), series.round_trips.as_ref().map(|of| of.deadline_ns))
+        let Settings { method, interval_ns, policy, octets, .. } = &series.settings;
+        (method.clone(), *interval_ns, policy.clone(), *octets, series.round_trips.as_ref().map(|of| of.deadline_ns))
     };
     how(a) == how(b)
 }
@@ -178,6 +178,7 @@ fn empty_round_trips(way: &Way, job: &Job) -> Series {
     let settings = Settings {
         method: way.waiting.clone(),
         interval_ns: way.period_ns,
+        octets: way.octets,
         policy: job.policy.to_string(),
         ..Settings::default()
     };
@@ -251,6 +252,7 @@ mod tests {
             period_ns: 1_000,
             deadline_ns,
             waiting: "block".into(),
+            octets: None,
         };
         let open = |job: &Job, deadline_ns| {
             let ways = [(SeriesId::RoundTrip(0), way(deadline_ns))];
@@ -269,5 +271,9 @@ mod tests {
         totals.add(&block(1, &[5]), 1, None).unwrap();
         assert!(open(&Job { policy: Policy::Fifo(80), ..hasty }, 500).1.is_some());
         assert!(open(&Job { policy: Policy::Fifo(80), ..hasty }, 600).1.unwrap().why.starts_with("round trip "));
+        let larger = [(SeriesId::RoundTrip(0), Way { octets: Some(1_000), ..way(600) })];
+        let job = Job { policy: Policy::Fifo(80), ..hasty };
+        let (_, anew) = Totals::open(folder.path(), &[0, 1], &job, &larger).unwrap();
+        assert!(anew.unwrap().why.starts_with("round trip "));
     }
 }

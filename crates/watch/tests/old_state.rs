@@ -37,6 +37,7 @@ fn way() -> Way {
         period_ns: 1_000_000,
         deadline_ns: 1_000_000,
         waiting: "block".into(),
+        octets: None,
     }
 }
 

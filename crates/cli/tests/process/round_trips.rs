@@ -153,6 +153,42 @@ fn what_is_on_the_cable_is_what_the_record_says() {
 }
 
 #[test]
+fn requests_and_answers_are_as_long_as_is_asked() {
+    let Some(cable) = cable() else { return };
+    cable.address();
+    let (_frames, station) = cable.respond(&["--wait", "block"]);
+    let (_datagrams, host) = cable.respond_by(&["--udp", "198.51.100.2:5000", "--wait", "block"]);
+    let by_frames = ["--interface", "out", "--to", &station, "--vlan", "7", "--size", "1000"];
+    let by_datagrams = ["--to", &host, "--size", "1000"];
+    // Behind the headers of Ethernet with its tag; of Ethernet, IPv4 and UDP.
+    for (way, head, octets) in [(&by_frames[..], 18, 1_000), (&by_datagrams, 42, 42 + 1_000)] {
+        // What is handed right to the driver is seen where it comes alone.
+        let captures = [(&cable.answers, "in"), (&cable.asks, "out")].map(|(namespace, interface)| {
+            let file = cable.folder.path().join(interface);
+            namespace.within(|| Capture::begin(interface, &file)).unwrap()
+        });
+        let [Some(at_responder), Some(at_requester)] = captures else { return };
+        let run = record(&cable.ask(&[way, &["--count", "50", "--period", "2ms", "--json"]].concat()));
+        assert_eq!(run["series"][0]["settings"]["octets"], 1_000);
+        assert!(!run["notes"].to_string().contains("shorter"), "{}", run["notes"]);
+        let is_ours = |frame: &&Frame| frame.bytes.get(head..head + 4) == Some(b"OTR1");
+        let frames = [at_responder.end(), at_requester.end()].concat();
+        let sizes: Vec<(u8, u64)> =
+            frames.iter().filter(is_ours).map(|frame| (frame.bytes[head + 4] & 1, frame.octets)).collect();
+        assert!(sizes.iter().all(|(_, size)| *size == octets), "{sizes:?}");
+        assert!([0, 1].iter().all(|kind| sizes.iter().filter(|of| of.0 == *kind).count() >= 50), "{sizes:?}");
+    }
+    cable.asks.ip(&["link", "set", "dev", "out", "mtu", "500"]).unwrap();
+    for (way, words) in [
+        (&by_frames[..], "frames of 1000 octets are longer than out takes: its MTU of 500 leaves 518 octets"),
+        (&by_datagrams, "datagrams of 1000 octets would go in fragments: a packet on the way has room for 472"),
+    ] {
+        let refused = cable.ask(way);
+        assert!(refused.status.code() == Some(2) && stderr(&refused).contains(words), "{}", stderr(&refused));
+    }
+}
+
+#[test]
 fn datagrams_on_the_cable_are_those_of_the_record() {
     let Some(cable) = cable() else { return };
     cable.address();
@@ -418,6 +454,9 @@ fn what_cannot_be_measured_is_said_in_a_sentence() {
     let own = own[0]["address"].as_str().unwrap();
     refused(&[&["--interface", "nowhere"][..], &to].concat(), "there is no interface nowhere");
     refused(&[&["--interface", "lo"][..], &to].concat(), "lo does not carry Ethernet frames");
+    refused(&["--size", "59"], "--size: frames have 60 to 1514 octets, not 59");
+    refused(&["--udp", "--size", "1473"], "--size: datagrams carry 36 to 1472 octets, not 1473");
+    refused(&["--respond", "--interface", "in", "--size", "100"], "cannot be used with");
     refused(&["--interface", "nowhere", "--respond"], "there is no interface nowhere");
     refused(&["--interface", "out"], "name who answers: --to MAC");
     refused(&["--interface", "out", "--to", "eth1"], "\"eth1\" is no address of a station");

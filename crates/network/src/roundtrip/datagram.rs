@@ -11,6 +11,8 @@ use ontick_switch::user::udp::UdpError;
 use super::message::{Message, OCTETS};
 use super::port::{Arrival, Port};
 
+/// Octets of data of the largest datagram: by Ethernet and IPv4, one packet.
+pub const LARGEST_DATAGRAM: usize = 1_472;
 /// Datagrams of others that are passed over in one call.
 const AT_ONCE: u32 = 64;
 
@@ -18,6 +20,10 @@ const AT_ONCE: u32 = 64;
 #[derive(Debug)]
 pub struct DatagramPort {
     socket: DatagramSocket,
+    /// What is sent: a message, and zeros behind it.
+    data: Box<[u8; LARGEST_DATAGRAM]>,
+    /// What came.
+    room: Box<[u8; LARGEST_DATAGRAM]>,
     to: Option<SocketAddr>,
     /// The other end's machine said that nobody is at the port.
     is_refused: bool,
@@ -26,12 +32,22 @@ pub struct DatagramPort {
 impl DatagramPort {
     /// For requests to an address, in the calling thread's network namespace.
     pub fn connect(to: SocketAddr) -> Result<Self, UdpError> {
-        Ok(Self { socket: DatagramSocket::connect(to)?, to: Some(to), is_refused: false })
+        Ok(Self::new(DatagramSocket::connect(to)?, Some(to)))
     }
 
     /// For requests that come to an address of this machine, in the calling thread's network namespace.
     pub fn bind(at: SocketAddr) -> Result<Self, UdpError> {
-        Ok(Self { socket: DatagramSocket::bind(at)?, to: None, is_refused: false })
+        Ok(Self::new(DatagramSocket::bind(at)?, None))
+    }
+
+    fn new(socket: DatagramSocket, to: Option<SocketAddr>) -> Self {
+        let [data, room] = [(); 2].map(|()| Box::new([0; LARGEST_DATAGRAM]));
+        Self { socket, data, room, to, is_refused: false }
+    }
+
+    /// Octets of the longest datagram that leaves as one packet, as far as the way is known: a longer one goes in fragments.
+    pub fn room(&self) -> Option<usize> {
+        self.socket.room()
     }
 
     /// What queueing disciplines choose by, 0 to 15.
@@ -54,8 +70,9 @@ impl Port for DatagramPort {
     type Peer = SocketAddr;
 
     #[inline]
-    fn send(&mut self, to: SocketAddr, octets: &[u8; OCTETS]) -> Sent {
-        self.socket.send(to, octets)
+    fn send(&mut self, to: SocketAddr, octets: &[u8; OCTETS], size: usize) -> Sent {
+        self.data[..OCTETS].copy_from_slice(octets);
+        self.socket.send(to, &self.data[..size.clamp(OCTETS, LARGEST_DATAGRAM)])
     }
 
     fn take_sent_stamp(&mut self) -> Option<u64> {
@@ -64,15 +81,14 @@ impl Port for DatagramPort {
 
     #[inline]
     fn next(&mut self) -> Option<Arrival<SocketAddr>> {
-        let mut room = [0; OCTETS];
         for _ in 0..AT_ONCE {
-            match self.socket.next(&mut room) {
+            match self.socket.next(&mut self.room[..]) {
                 Ok(Some(came)) => {
                     // A group is no sender, and nobody is at port 0.
                     let is_somebody = !came.from.ip().is_multicast() && came.from.port() != 0;
-                    if let Some(message) = Message::read(&room[..came.octets]).filter(|_| is_somebody) {
+                    if let Some(message) = Message::read(&self.room[..came.octets]).filter(|_| is_somebody) {
                         self.is_refused = false;
-                        return Some(Arrival { message, peer: came.from, stamp_ns: came.stamp_ns });
+                        return Some(Arrival { message, peer: came.from, stamp_ns: came.stamp_ns, size: came.octets });
                     }
                 }
                 Ok(None) => return None,
@@ -122,24 +138,25 @@ mod tests {
         let request = Request { practice: false, run: 7, number: 8, period_ns: 9 };
         let other = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         other.send_to(b"something else", at).unwrap();
-        assert_eq!(asks.send(at, &Message { request, residence: None }.octets()), Sent::Done);
+        assert_eq!(asks.send(at, &Message { request, residence: None }.octets(), 1_000), Sent::Done);
         let came = loop {
             answers.wait(LONG).unwrap();
             if let Some(came) = answers.next() {
                 break came;
             }
         };
-        assert_eq!(came.message, Message { request, residence: None });
+        assert_eq!((came.message, came.size), (Message { request, residence: None }, 1_000));
         let answer = Message { request, residence: Some(Residence { kernel_ns: 1, program_ns: 2 }) };
         // Whoever is not the other end is not listened to.
         other.send_to(&answer.octets(), asks.address().unwrap()).unwrap();
-        assert_eq!(answers.send(came.peer, &answer.octets()), Sent::Done);
+        assert_eq!(answers.send(came.peer, &answer.octets(), 1), Sent::Done);
         assert!(asks.wait(LONG).unwrap());
         let back = asks.next().unwrap();
-        assert_eq!((back.message, back.peer), (answer, at));
+        // No smaller than the message is.
+        assert_eq!((back.message, back.peer, back.size), (answer, at, OCTETS));
         assert_eq!((asks.next(), asks.trouble()), (None, None));
         drop(answers);
-        asks.send(at, &answer.octets());
+        asks.send(at, &answer.octets(), OCTETS);
         assert!(asks.wait(LONG).is_err());
         assert_eq!(asks.trouble(), Some(format!("the machine there says that nobody is at port {}", at.port())));
     }

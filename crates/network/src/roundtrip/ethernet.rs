@@ -19,6 +19,8 @@ const RING: u32 = 1024;
 /// Frames of others that are passed over in one call.
 const AT_ONCE: u32 = 64;
 const ADDRESSES: usize = 12;
+/// Octets of the largest frame: 1500 of data, with a tag.
+const LARGEST: usize = 1_518;
 
 /// A VLAN tag's two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,25 @@ pub enum EthernetError {
     /// A frame to oneself does not leave.
     #[error("{0} is the address of {1} itself: name the interface of the responder")]
     Own(Station, String),
+    /// It takes no frames as long as that.
+    #[error(
+        "frames of {size} octets are longer than {interface} takes: its MTU of {mtu} leaves {} octets (ip link set {interface} \
+         mtu N changes it)",
+        .mtu + .head
+    )]
+    Size {
+        /// Octets of the frames.
+        size: usize,
+        /// The interface.
+        interface: String,
+        /// Octets of data that it takes.
+        mtu: usize,
+        /// Octets before the data.
+        head: usize,
+    },
+    /// It does not say how long frames may be.
+    #[error("{0} does not say how long its frames may be: {1}")]
+    Mtu(String, io::Error),
 }
 
 /// An interface that sends and receives messages.
@@ -64,6 +85,8 @@ pub enum EthernetError {
 pub struct EthernetPort {
     sender: PacketSender,
     reader: PacketReader,
+    /// What is sent.
+    frame: Box<[u8; LARGEST]>,
 }
 
 impl EthernetPort {
@@ -71,7 +94,8 @@ impl EthernetPort {
     pub fn open(interface: &str) -> Result<Self, EthernetError> {
         let sender = PacketSender::open(interface)?;
         sender.stamp_sent()?;
-        Ok(Self { sender, reader: PacketReader::open(interface, RING, Stamps::Software)? })
+        let reader = PacketReader::open(interface, RING, Stamps::Software)?;
+        Ok(Self { sender, reader, frame: Box::new([0; LARGEST]) })
     }
 
     /// The interface's own address.
@@ -87,11 +111,21 @@ impl EthernetPort {
             _ => Ok(()),
         }
     }
+
+    /// Refuses frames that are longer than the interface takes.
+    pub fn check_size(&self, to: Station, size: usize) -> Result<(), EthernetError> {
+        let interface = || self.reader.interface().to_owned();
+        let mtu = self.sender.mtu().map_err(|error| EthernetError::Mtu(interface(), error))? as usize;
+        let head = (wire::HEADER + if to.tag.is_some() { wire::TAG } else { 0 }) as usize;
+        match size > mtu + head {
+            true => Err(EthernetError::Size { size, interface: interface(), mtu, head }),
+            false => Ok(()),
+        }
+    }
 }
 
-/// A message as a frame: its octets, and how many they are.
-fn frame(to: Station, from: [u8; 6], message: &[u8; OCTETS]) -> ([u8; 64], usize) {
-    let mut octets = [0; 64];
+/// Writes a message as a frame; how many octets it has.
+fn frame(octets: &mut [u8; LARGEST], to: Station, from: [u8; 6], message: &[u8; OCTETS], size: usize) -> usize {
     octets[..6].copy_from_slice(&to.address);
     octets[6..ADDRESSES].copy_from_slice(&from);
     let mut at = ADDRESSES;
@@ -101,9 +135,12 @@ fn frame(to: Station, from: [u8; 6], message: &[u8; OCTETS]) -> ([u8; 64], usize
         at += wire::TAG as usize;
     }
     octets[at..at + 2].copy_from_slice(&ETHER_TYPE.to_be_bytes());
-    octets[at + 2..at + 2 + OCTETS].copy_from_slice(message);
+    let end = at + 2 + OCTETS;
+    octets[at + 2..end].copy_from_slice(message);
+    // An earlier one may have had a tag.
+    octets[end..end + wire::TAG as usize].fill(0);
     // A tag makes the shortest frame no longer (IEEE 802.3 clause 3.2.7 counts it as data).
-    (octets, wire::SHORTEST as usize)
+    size.clamp(wire::SHORTEST as usize, LARGEST)
 }
 
 /// What a frame is, if it is a message.
@@ -118,16 +155,17 @@ fn arrival(frame: &Frame<'_>) -> Option<Arrival<Station>> {
     let message = Message::read(data)?;
     // The kernel has taken the tag out.
     let tag = frame.tag.map(|tag| Tag { pcp: tag.pcp(), vlan: tag.vlan() });
-    Some(Arrival { message, peer: Station { address: from, tag }, stamp_ns: Some(frame.stamp_ns) })
+    let size = frame.bytes.len() + tag.map_or(0, |_| wire::TAG as usize);
+    Some(Arrival { message, peer: Station { address: from, tag }, stamp_ns: Some(frame.stamp_ns), size })
 }
 
 impl Port for EthernetPort {
     type Peer = Station;
 
     #[inline]
-    fn send(&mut self, to: Station, octets: &[u8; OCTETS]) -> Sent {
-        let (octets, length) = frame(to, self.sender.address(), octets);
-        self.sender.send(&octets[..length])
+    fn send(&mut self, to: Station, octets: &[u8; OCTETS], size: usize) -> Sent {
+        let length = frame(&mut self.frame, to, self.sender.address(), octets, size);
+        self.sender.send(&self.frame[..length])
     }
 
     fn take_sent_stamp(&mut self) -> Option<u64> {
@@ -166,15 +204,21 @@ mod tests {
     use crate::roundtrip::message::Request;
 
     #[test]
-    fn a_frame_is_the_shortest_with_a_tag_and_without() {
+    fn a_frame_has_its_size_with_a_tag_and_without() {
         let request = Request { practice: false, run: 1, number: 2, period_ns: 3 };
         let message = Message { request, residence: None }.octets();
         let station = |tag| Station { address: [2, 0, 0, 0, 0, 9], tag };
-        let (plain, length) = frame(station(None), [2, 0, 0, 0, 0, 8], &message);
+        let mut plain = [0; LARGEST];
+        let length = frame(&mut plain, station(None), [2, 0, 0, 0, 0, 8], &message, 60);
         assert_eq!((&plain[..14], &plain[14..50]), (&b"\x02\0\0\0\0\x09\x02\0\0\0\0\x08\x88\xb6"[..], &message[..]));
-        let (tagged, same) = frame(station(Some(Tag { pcp: 6, vlan: 0x123 })), [2, 0, 0, 0, 0, 8], &message);
+        let (mut tagged, tag) = (plain, Some(Tag { pcp: 6, vlan: 0x123 }));
+        let same = frame(&mut tagged, station(tag), [2, 0, 0, 0, 0, 8], &message, 0);
         assert_eq!((&tagged[12..18], &tagged[18..54]), (&b"\x81\0\xc1\x23\x88\xb6"[..], &message[..]));
         assert_eq!((length, same), (60, 60));
+        let mut sized = |size| frame(&mut tagged, station(None), [2, 0, 0, 0, 0, 8], &message, size);
+        assert_eq!([59, 61, 1_518, 1_519].map(&mut sized), [60, 61, 1_518, 1_518]);
+        // Nothing of the one with a tag is left.
+        assert_eq!(tagged, plain);
     }
 
     #[test]
@@ -183,10 +227,11 @@ mod tests {
         let message =
             Message { request: Request { practice: false, run: 1, number: 2, period_ns: 3 }, residence: None };
         let station = Station { address: [2, 0, 0, 0, 0, 9], tag: None };
-        let (sent, length) = frame(station, [2, 0, 0, 0, 0, 8], &message.octets());
+        let mut sent = [0; LARGEST];
+        let length = frame(&mut sent, station, [2, 0, 0, 0, 0, 8], &message.octets(), 100);
         let received = |bytes: &[u8]| arrival(&Frame { bytes, tag: None, cut: false, stamp_ns: 5, stamps });
         let peer = Station { address: [2, 0, 0, 0, 0, 8], tag: None };
-        assert_eq!(received(&sent[..length]), Some(Arrival { message, peer, stamp_ns: Some(5) }));
+        assert_eq!(received(&sent[..length]), Some(Arrival { message, peer, stamp_ns: Some(5), size: 100 }));
         (0..14 + OCTETS).for_each(|octets| assert_eq!(received(&sent[..octets]), None));
         // Of a group, or of another kind.
         for at in [6, 13] {

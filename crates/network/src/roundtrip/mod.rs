@@ -20,7 +20,7 @@ mod trip;
 mod waiting;
 
 pub use cable::{Cable, CableError};
-pub use datagram::DatagramPort;
+pub use datagram::{DatagramPort, LARGEST_DATAGRAM};
 pub use ethernet::{EthernetError, EthernetPort, Station, Tag};
 pub use message::{Message, OCTETS, Request, Residence};
 pub use port::{Arrival, Port};

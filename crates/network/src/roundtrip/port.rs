@@ -16,6 +16,8 @@ pub struct Arrival<P> {
     pub peer: P,
     /// When the kernel had it, in ns since 1970, where it says so.
     pub stamp_ns: Option<u64>,
+    /// Octets of its frame or datagram, as [`Port::send`] counts them.
+    pub size: usize,
 }
 
 /// Sends messages and takes those that come. It waits in [`wait`](Self::wait) alone, and never allocates.
@@ -23,8 +25,9 @@ pub trait Port {
     /// The other end.
     type Peer: Copy + std::fmt::Debug + PartialEq + Send + Sync;
 
-    /// Hands a message over.
-    fn send(&mut self, to: Self::Peer, octets: &[u8; OCTETS]) -> Sent;
+    /// Hands a message over in a frame of so many octets, without its check sequence and with its tag, or in a datagram that
+    /// carries so many; in the nearest size that there is.
+    fn send(&mut self, to: Self::Peer, octets: &[u8; OCTETS], size: usize) -> Sent;
 
     /// When the message that was sent last left, in ns since 1970, where the kernel says so.
     fn take_sent_stamp(&mut self) -> Option<u64>;

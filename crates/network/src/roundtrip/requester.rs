@@ -32,6 +32,8 @@ pub struct Job {
     pub deadline_ns: u64,
     /// Periods; `u64::MAX` is without end.
     pub count: u64,
+    /// Octets of each frame or datagram, as [`Port::send`] counts them.
+    pub size: usize,
     /// A number that no other run has.
     pub run: u32,
     /// How it waits.
@@ -242,12 +244,12 @@ impl<P: Port, T: Timebase> Requester<P, T> {
     /// Hands a request over; when that began, and what became of it.
     #[inline]
     fn send(&mut self) -> (u64, Sent) {
-        let Job { run, period_ns, .. } = self.job;
+        let Job { run, period_ns, size, .. } = self.job;
         let number = self.window.send();
         let request = Request { practice: self.practice, run, number, period_ns };
         let octets = Message { request, residence: None }.octets();
         let handed_ns = self.time.now_ns();
-        let sent = self.port.send(self.to, &octets);
+        let sent = self.port.send(self.to, &octets, size);
         match sent {
             Sent::Done => self.tally.sent += 1,
             _ => self.tally.refused += 1,
@@ -337,7 +339,7 @@ impl<P: Port, T: Timebase> Requester<P, T> {
             return None;
         }
         let (answer, is_behind) = self.window.answer(request.number);
-        self.tally.changed += u64::from(arrival.peer != self.to);
+        self.tally.changed += u64::from(arrival.peer != self.to || arrival.size < self.job.size);
         self.tally.out_of_order += u64::from(is_behind);
         match answer {
             Answer::Awaited => {}

@@ -131,7 +131,7 @@ impl<P: Port, T: Timebase> Responder<P, T> {
         let program_ns = narrow(self.time.now_ns().saturating_sub(had_ns));
         let residence = Residence { kernel_ns: narrow(had_ns - came_ns), program_ns };
         let answer = Message { request: arrival.message.request, residence: Some(residence) };
-        match self.port.send(arrival.peer, &answer.octets()) {
+        match self.port.send(arrival.peer, &answer.octets(), arrival.size) {
             Sent::Done => self.stats.answers += 1,
             _ => self.stats.refused += 1,
         }

@@ -20,7 +20,7 @@ pub struct Tally {
     pub duplicates: u64,
     /// Answers that came after that to a later request.
     pub out_of_order: u64,
-    /// Answers with another tag than their request, or from another station.
+    /// Answers with another tag than their request, or shorter, or from another station.
     pub changed: u64,
     /// Messages of others.
     pub strays: u64,

@@ -53,6 +53,11 @@ fn of_series(before: &Series, after: &Series) -> Option<Difference> {
         .or_else(|| same("interval in ns", &|series| series.settings.interval_ns.to_string()))
         .or_else(|| same("policy", &|series| series.settings.policy.clone()))
         .or_else(|| same("load", &|series| series.settings.load.clone()))
+        .or_else(|| match (before.settings.octets, after.settings.octets) {
+            // Older records do not say.
+            (Some(_), Some(_)) => same("size in octets", &|series| series.settings.octets.unwrap_or(0).to_string()),
+            _ => None,
+        })
 }
 
 #[cfg(test)]
@@ -78,6 +83,14 @@ mod tests {
             with(&|run| run.series[0].settings.interval_ns = 5).unwrap(),
             "the interval in ns of \"hybrid\" is \"0\" there and \"5\" here"
         );
+        assert_eq!(with(&|run| run.series[0].settings.octets = Some(60)), None);
+        let sized = [60, 1_000].map(|octets| {
+            let mut of = run();
+            of.series[0].settings.octets = Some(octets);
+            of
+        });
+        let said = difference(&sized[0], &sized[1]).unwrap().to_string();
+        assert_eq!(said, "the size in octets of \"hybrid\" is \"60\" there and \"1000\" here");
         assert_eq!(with(&|run| run.environment = None).unwrap(), "the processor is \"a\" there and not known here");
         assert!(with(&|run| run.series.clear()).unwrap().starts_with("the list of series"));
         assert!(with(&|run| run.simulated = Some("lines".into())).unwrap().starts_with("what is simulated"));

@@ -63,6 +63,9 @@ pub struct Settings {
     pub spin_duty: Option<f64>,
     /// Clock and the source that it was read from: `monotonic (tsc)`.
     pub clock: String,
+    /// Octets of each frame without its check sequence, or of what each datagram carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub octets: Option<u32>,
     /// How much memory the work of each cycle reads, in bytes, where it has any: the latency is then to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_bytes: Option<u64>,

@@ -129,6 +129,12 @@ pub const COLUMNS: &[Figure] = &[
     figure("line", "", "the line that was driven", Of::Text(|row| row.series.settings.line.as_deref())),
     figure("backend", "", "what is behind the lines", Of::Text(|row| row.series.settings.backend.as_deref())),
     figure("cache", "", "what was done for code and data", Of::Text(|row| row.series.case.cache.as_deref())),
+    figure(
+        "octets",
+        "B",
+        "what each frame or datagram has",
+        Of::Count(|row| row.series.settings.octets.map(u64::from)),
+    ),
     figure("work_bytes", "B", "memory that each cycle's work reads", Of::Count(|row| row.series.settings.work_bytes)),
     figure("delay_ns", "ns", "how long the delay was to be", Of::Count(|row| row.series.case.delay_ns)),
     figure(

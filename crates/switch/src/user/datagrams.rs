@@ -10,7 +10,7 @@ use rustix::time::Timespec;
 
 use super::port::Sent;
 use super::sys;
-use super::udp::{UdpError, any_address, sent};
+use super::udp::{UdpError, any_address, room, sent};
 
 /// Stamps of earlier datagrams that are passed over in one call.
 const MOST_STAMPS: u32 = 64;
@@ -89,6 +89,11 @@ impl DatagramSocket {
     /// Where it receives.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
+    }
+
+    /// Octets of the longest datagram that leaves to the other end as one packet, as far as the way is known.
+    pub fn room(&self) -> Option<usize> {
+        room(&self.socket)
     }
 
     /// Hands a datagram over, without waiting.

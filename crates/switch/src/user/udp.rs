@@ -63,12 +63,7 @@ impl UdpSender {
 
     /// Octets of the longest datagram that leaves as one packet, as far as the way is known: a longer one goes in fragments.
     pub fn room(&self) -> Option<usize> {
-        let ((level, option), headers) = match self.socket.peer_addr().ok()? {
-            SocketAddr::V4(_) => ((libc::IPPROTO_IP, libc::IP_MTU), 20 + 8),
-            SocketAddr::V6(_) => ((libc::IPPROTO_IPV6, libc::IPV6_MTU), 40 + 8),
-        };
-        let mtu: i32 = sys::option(&self.socket, level, option).ok()?;
-        usize::try_from(mtu).ok()?.checked_sub(headers)
+        room(&self.socket)
     }
 
     /// Hands a datagram over, without waiting.
@@ -76,6 +71,16 @@ impl UdpSender {
     pub fn send(&mut self, datagram: &[u8]) -> Sent {
         sent(|| self.socket.send(datagram))
     }
+}
+
+/// Octets of the longest datagram that leaves a connected socket as one packet, as far as the way is known.
+pub(super) fn room(socket: &UdpSocket) -> Option<usize> {
+    let ((level, option), headers) = match socket.peer_addr().ok()? {
+        SocketAddr::V4(_) => ((libc::IPPROTO_IP, libc::IP_MTU), 20 + 8),
+        SocketAddr::V6(_) => ((libc::IPPROTO_IPV6, libc::IPV6_MTU), 40 + 8),
+    };
+    let mtu: i32 = sys::option(socket, level, option).ok()?;
+    usize::try_from(mtu).ok()?.checked_sub(headers)
 }
 
 /// Any address of this machine, of the family of another.

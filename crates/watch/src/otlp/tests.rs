@@ -164,6 +164,7 @@ fn what_is_sent_has_the_service_the_switches_and_round_trips() {
         period_ns: 1_000_000,
         deadline_ns: 1_000_000,
         waiting: "block".into(),
+        octets: None,
     };
     let state = Arc::new(Mutex::new(State::open(folder.path(), &[0], &job, &[way], seconds_now()).unwrap()));
     let look = || Switches { switches: vec![switch(12)], unknown: Vec::new() };

@@ -34,7 +34,7 @@ use crate::privileges;
 /// Exit status: 0 it was measured, 1 not as required, 2 it could not be measured, as where nobody answers.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  sudo ontick latency roundtrip\n  sudo ontick latency roundtrip --wait block --period 2ms\n  sudo ontick latency roundtrip --interface eth1 --respond\n  sudo ontick latency roundtrip --interface eth1 --to 02:00:00:00:00:01 \\\n      --priority-code 6 --require \"missed = 0\" --require \"max < 500us\"\n  sudo ontick latency roundtrip --respond --udp 0.0.0.0:5000\n  sudo ontick latency roundtrip --to 192.0.2.7:5000 --busy-poll 50us",
+    after_help = "Examples:\n  sudo ontick latency roundtrip\n  sudo ontick latency roundtrip --wait block --period 2ms\n  sudo ontick latency roundtrip --interface eth1 --respond\n  sudo ontick latency roundtrip --interface eth1 --to 02:00:00:00:00:01 \\\n      --priority-code 6 --size 1000 --require \"missed = 0\" \\\n      --require \"max < 500us\"\n  sudo ontick latency roundtrip --respond --udp 0.0.0.0:5000\n  sudo ontick latency roundtrip --to 192.0.2.7:5000 --busy-poll 50us",
     mut_arg("duration", |duration| duration.help("How long to send requests, or to answer [default: 10s; with --respond until Ctrl-C]")),
     mut_arg("count", |count| count.help("How many periods to send requests in, instead of a duration")),
 )]
@@ -42,7 +42,7 @@ pub struct RoundTrip {
     #[command(flatten)]
     requests: RequestFlags,
     /// Answer requests, and measure nothing
-    #[arg(long, conflicts_with_all = ["to", "period", "deadline", "priority_code", "vlan", "responder_cpu", "json", "record", "html", "require", "explain", "watch", "count", "junit", "load", "break_trace"])]
+    #[arg(long, conflicts_with_all = ["to", "period", "deadline", "priority_code", "vlan", "size", "responder_cpu", "json", "record", "html", "require", "explain", "watch", "count", "junit", "load", "break_trace"])]
     respond: bool,
     /// How to wait: hybrid (asleep until shortly before, then looking), spin (looking for nine tenths of the time) or block
     /// (asleep until the kernel wakes it); where both ends are here, at both
@@ -111,11 +111,13 @@ impl RoundTrip {
             let ([port, far], to) = cable.open_datagrams().map_err(Failure::new)?;
             self.requests.way.prepare(&port)?;
             self.requests.way.prepare(&far)?;
+            self.requests.way.check_datagrams(&port)?;
             let link = format!("UDP over {VETH}");
             return self.measure(Ends { port, to, link, responder, own: Some((far, peer)) });
         }
         let [port, far] = cable.open().map_err(Failure::new)?;
         let to = Station { address: far.address(), tag: self.requests.way.tag() };
+        port.check_size(to, self.requests.way.size()).map_err(Failure::new)?;
         self.measure(Ends { port, to, link: VETH.into(), responder, own: Some((far, peer)) })
     }
 
@@ -185,6 +187,7 @@ impl RoundTrip {
         let Some(ended) = ended.get() else { return Ok(vec![whole]) };
         ended.notes().into_iter().for_each(|note| observer.note(note));
         whole.settings.peer_cpu = peer_cpu;
+        whole.settings.octets = Some(job.size as u32);
         whole.round_trips = Some(ended.tally.record(link, responder, job.deadline_ns));
         let parts = ended.series(&whole);
         Ok(std::iter::once(whole).chain(parts).collect())

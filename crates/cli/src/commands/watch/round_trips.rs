@@ -68,6 +68,7 @@ impl RoundTripFlags {
             period_ns: requests.period,
             deadline_ns: requests.deadline_ns(),
             waiting: self.words.wait.to_string(),
+            octets: requests.way.size.map(u32::from),
         }
     }
 
@@ -155,7 +156,8 @@ mod tests {
         assert_eq!((way.period_ns, way.deadline_ns, flags.block_ns(200)), (2_000_000, 1_000_000, 400_000_000));
         let flags = parse("[2001:db8::1]:5000").unwrap();
         assert_eq!(flags.describe(20), "UDP to [2001:db8::1]:5000: 20 round trips 1ms apart");
-        assert_eq!(flags.way().waiting, "block");
+        assert_eq!((flags.way().waiting.as_str(), flags.way().octets), ("block", None));
+        assert_eq!(parse("192.0.2.7:5000,size=1000").unwrap().way().octets, Some(1_000));
     }
 
     #[test]
@@ -168,6 +170,8 @@ mod tests {
             ("192.0.2.7:5000,respond", "unexpected argument '--respond'"),
             ("192.0.2.7:5000,to=192.0.2.8:5000", "cannot be used multiple times"),
             ("192.0.2.7:5000,period=99us", "the period must be from 100us to 1s"),
+            ("192.0.2.7:5000,size=1473", "--size: datagrams carry 36 to 1472 octets, not 1473"),
+            ("02:00:00:00:00:01,interface=eth1,size=59", "--size: frames have 60 to 1514 octets, not 59"),
             ("192.0.2.7:5000,", "a part of it is empty"),
             ("", "a part of it is empty"),
         ] {

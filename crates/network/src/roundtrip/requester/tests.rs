@@ -41,7 +41,7 @@ struct End(Shared, usize);
 impl Port for End {
     type Peer = u8;
 
-    fn send(&mut self, to: u8, octets: &[u8; OCTETS]) -> Sent {
+    fn send(&mut self, to: u8, octets: &[u8; OCTETS], size: usize) -> Sent {
         let world = &mut *self.0.borrow_mut();
         if world.is_down {
             return Sent::Down;
@@ -54,7 +54,7 @@ impl Port for End {
         for more_ns in fate.unwrap_or(vec![0]) {
             let at_ns = world.now_ns + 3_000 + more_ns;
             world.to[usize::from(to)]
-                .push_back((at_ns, Arrival { message, peer: self.1 as u8, stamp_ns: Some(at_ns) }));
+                .push_back((at_ns, Arrival { message, peer: self.1 as u8, stamp_ns: Some(at_ns), size }));
         }
         world.to[usize::from(to)].make_contiguous().sort_by_key(|(at_ns, _)| *at_ns);
         Sent::Done
@@ -135,7 +135,7 @@ impl Timebase for Paper {
 }
 
 fn job(waiting: Waiting, count: u64) -> Job {
-    Job { period_ns: MS, deadline_ns: MS / 2, count, run: 77, waiting }
+    Job { period_ns: MS, deadline_ns: MS / 2, count, size: 100, run: 77, waiting }
 }
 
 /// A requester whose requests are answered, after its practice.
@@ -242,7 +242,7 @@ fn a_responder_learns_from_the_sleeps_that_ended_behind_a_request() {
         world.borrow_mut().rarely_ns = if number > 300 { 300_000 } else { 0 };
         let message = Message { request: Request { practice: false, run: 1, number, period_ns: MS }, residence: None };
         let at_ns = number * MS;
-        world.borrow_mut().to[1].push_back((at_ns, Arrival { message, peer: 0, stamp_ns: Some(at_ns) }));
+        world.borrow_mut().to[1].push_back((at_ns, Arrival { message, peer: 0, stamp_ns: Some(at_ns), size: 100 }));
         while responder.turn() == 0 {}
         let (_, answer) = world.borrow_mut().to[0].pop_front().unwrap();
         let half = usize::from(number > 500);
@@ -321,10 +321,11 @@ fn messages_of_others_are_counted_and_change_nothing() {
         Message { request: Request { run: 77, number: 9, ..request }, residence: Some(Residence::default()) },
     ];
     for message in others {
-        world.borrow_mut().to[0].push_back((0, Arrival { message, peer: 1, stamp_ns: None }));
+        // Shorter than what was sent.
+        world.borrow_mut().to[0].push_back((0, Arrival { message, peer: 1, stamp_ns: None, size: 99 }));
     }
     assert!(trips(&mut requester).iter().all(|(_, trip)| trip.is_some()));
-    assert_eq!(requester.tally(), Tally { sent: 3, answered: 3, strays: 3, ..Tally::default() });
+    assert_eq!(requester.tally(), Tally { sent: 3, answered: 3, strays: 3, changed: 1, ..Tally::default() });
 }
 
 proptest! {
@@ -363,7 +364,7 @@ proptest! {
             }
             requests += u64::from(message.residence.is_none());
             let now_ns = world.borrow().now_ns;
-            world.borrow_mut().to[1].push_back((now_ns, Arrival { message, peer: 0, stamp_ns }));
+            world.borrow_mut().to[1].push_back((now_ns, Arrival { message, peer: 0, stamp_ns, size: 100 }));
             responder.turn();
         }
         for _ in 0..3 {

@@ -76,6 +76,7 @@ mod tests {
             period_ns: 1_000_000,
             deadline_ns: 500_000,
             waiting: "block".into(),
+            octets: None,
         };
         let mut state = State::open(folder.path(), &[0], &job, &[way("a"), way("b")], 7).unwrap();
         let (id, _) = state.round_trips()[0].clone();

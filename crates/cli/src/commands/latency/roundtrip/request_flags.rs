@@ -46,7 +46,8 @@ impl RequestFlags {
 
     /// So many requests, as a run of its own.
     pub fn job(&self, waiting: Waiting, count: u64) -> Job {
-        Job { period_ns: self.period, deadline_ns: self.deadline_ns(), count, run: run_number(), waiting }
+        let (deadline_ns, size) = (self.deadline_ns(), self.way.size());
+        Job { period_ns: self.period, deadline_ns, count, size, run: run_number(), waiting }
     }
 
     /// An answer is late after this, in ns.

@@ -116,7 +116,7 @@ impl Summary {
             }
         };
         note(refused, "requests were not taken by the kernel: no link, or no room");
-        note(changed, "answers came with another tag than their request, or from another station");
+        note(changed, "answers came with another tag than their request, or shorter, or from another station");
         note(strays, "messages came of another run or another program of this kind, and were passed over");
         note(overflowed, "frames came and found no room: this machine was too slow, not the network");
         if stamped > 0 {

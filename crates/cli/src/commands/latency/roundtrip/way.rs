@@ -5,8 +5,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use ontick_network::roundtrip::{DatagramPort, EthernetPort, Station, Tag};
+use ontick_network::roundtrip::{DatagramPort, EthernetPort, LARGEST_DATAGRAM, OCTETS, Station, Tag};
 use ontick_tsn::config::mac;
+use ontick_tsn::wire;
 use ontick_units::exact;
 
 use crate::failure::Failure;
@@ -60,6 +61,10 @@ pub struct WayFlags {
     /// Tag frames with this VLAN identifier, 0 to 4094; 0 is a tag for its priority alone
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(..=4094), conflicts_with = "udp")]
     pub vlan: Option<u16>,
+    /// Octets of each frame without its check sequence, 60 to 1514, a tag included; of datagrams what each carries, 36 to
+    /// 1472. Answers are as long [default: the shortest]
+    #[arg(long, value_name = "OCTETS")]
+    pub size: Option<u16>,
     /// Have each look for a datagram read the queue of the card itself, without its interrupt, for this long where it
     /// sleeps in recv(2) (SO_BUSY_POLL); 50us is usual
     #[arg(long, value_name = "TIME", value_parser = flags::time)]
@@ -68,6 +73,8 @@ pub struct WayFlags {
 
 /// Times of SO_BUSY_POLL, in ns.
 const BUSY_POLL_NS: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
+/// The largest frame without a tag.
+const LARGEST_FRAME: usize = (wire::HEADER + wire::LARGEST_SDU) as usize;
 
 impl WayFlags {
     /// Whether messages are datagrams.
@@ -102,6 +109,11 @@ impl WayFlags {
             (Some(None), true) => return refused("name where requests come: --udp 0.0.0.0:5000".into()),
             _ => {}
         }
+        let (least, most) = self.sizes();
+        if !(least..=most).contains(&self.size()) {
+            let (what, size) = (if self.is_udp() { "datagrams carry" } else { "frames have" }, self.size());
+            return refused(format!("--size: {what} {least} to {most} octets, not {size}"));
+        }
         match self.busy_poll {
             Some(_) if !self.is_udp() => refused(
                 "--busy-poll is for datagrams (--udp, or --to HOST:PORT): frames are read from a ring that the kernel \
@@ -112,6 +124,31 @@ impl WayFlags {
                 refused(format!("--busy-poll is from 1us to 1ms, and {} is not", exact(ns)))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The shortest and the longest message.
+    fn sizes(&self) -> (usize, usize) {
+        match self.is_udp() {
+            true => (OCTETS, LARGEST_DATAGRAM),
+            false => (wire::SHORTEST as usize, LARGEST_FRAME),
+        }
+    }
+
+    /// Octets of each frame, or of what each datagram carries.
+    pub fn size(&self) -> usize {
+        self.size.map_or(self.sizes().0, usize::from)
+    }
+
+    /// Refuses datagrams that would not go as they are.
+    pub fn check_datagrams(&self, port: &DatagramPort) -> Result<(), Failure> {
+        match port.room().filter(|room| self.size() > *room) {
+            Some(room) => Err(Failure::new(format!(
+                "datagrams of {} octets would go in fragments: a packet on the way has room for {room} (its MTU), so \
+                 --size is {room} at most",
+                self.size()
+            ))),
+            None => Ok(()),
         }
     }
 
@@ -126,6 +163,7 @@ impl WayFlags {
         let port = EthernetPort::open(interface).map_err(Failure::new)?;
         let to = Station { address, tag: self.tag() };
         port.check(to).map_err(Failure::new)?;
+        port.check_size(to, self.size()).map_err(Failure::new)?;
         Ok((port, to))
     }
 
@@ -133,6 +171,7 @@ impl WayFlags {
     pub fn open_host(&self, host: &str) -> Result<(DatagramPort, SocketAddr), Failure> {
         let to = resolve(host)?;
         let port = DatagramPort::connect(to).map_err(Failure::new)?;
+        self.check_datagrams(&port)?;
         self.prepare(&port)?;
         Ok((port, to))
     }
