@@ -94,7 +94,7 @@ fn wait(child: &mut Child) -> Option<i32> {
     child.wait().unwrap().code()
 }
 
-fn sorted<'a>(lines: &'a [impl AsRef<str>]) -> Vec<&'a str> {
+fn sorted(lines: &[impl AsRef<str>]) -> Vec<&str> {
     let mut lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
     lines.sort_unstable();
     lines
