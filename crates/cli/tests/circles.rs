@@ -10,8 +10,8 @@ type Module = Vec<String>;
 
 /// The modules of `machine`, lowest first: each uses those of lower layers alone. The architecture page has them too.
 const LAYERS_OF_MACHINE: [&[&str]; 10] = [
-    &["root", "value_format", "config_txt", "device_tree", "merge", "service_unit", "own_setting"],
-    &["facts", "resctrl"],
+    &["root", "value_format", "config_txt", "device_tree", "merge", "service_unit"],
+    &["facts", "resctrl", "own_setting"],
     &["target", "ownership", "wanted_cpus"],
     &["findings", "knobs"],
     &["plan", "profile_file"],

@@ -1,5 +1,7 @@
 //! Carrying out a plan: each value is journaled, then written, then read back.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::facts::Facts;
@@ -77,8 +79,9 @@ pub fn apply_appeared(root: &Root, facts: &Facts, plan: &TuningPlan, journal: &m
 }
 
 fn make(root: &Root, plan: &TuningPlan, journal: &mut Journal, applied: &mut Applied) {
+    let mut names = Names::of(root, journal);
     for item in plan.changes() {
-        match change(root, item, journal) {
+        match change(root, item, journal, &mut names) {
             Ok(change) => applied.changes.push(change),
             Err(error) => {
                 applied.stopped = Some(error.to_string());
@@ -88,7 +91,27 @@ fn make(root: &Root, plan: &TuningPlan, journal: &mut Journal, applied: &mut App
     }
 }
 
-fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, JournalError> {
+/// The names by which the journal has files, each by the one without links: a file has one entry, whatever it was called by.
+struct Names(BTreeMap<String, String>);
+
+impl Names {
+    fn of(root: &Root, journal: &Journal) -> Self {
+        let mut names = Self(BTreeMap::new());
+        for entry in journal.entries().filter(|e| matches!(e.undo, Undo::Value { .. } | Undo::Along { .. })) {
+            names.name(root, entry.undo.path());
+        }
+        names
+    }
+
+    /// What the journal calls a file, which has this name from now on if it had none.
+    fn name(&mut self, root: &Root, path: &str) -> String {
+        let is_file = path.starts_with('/');
+        let real = root.real(path).ok().filter(|_| is_file).unwrap_or_else(|| path.into());
+        self.0.entry(real).or_insert_with(|| path.into()).clone()
+    }
+}
+
+fn change(root: &Root, item: &Item, journal: &mut Journal, names: &mut Names) -> Result<Change, JournalError> {
     let reported = |outcome, note| Change {
         knob: item.knob.into(),
         path: item.path.clone(),
@@ -101,12 +124,13 @@ fn change(root: &Root, item: &Item, journal: &mut Journal) -> Result<Change, Jou
         Ok(text) => text,
         Err(e) => return Ok(reported(Outcome::Refused(format!("cannot be read: {}", reason(&e))), None)),
     };
-    let standing = journal.entry(&item.path).cloned();
+    let path = names.name(root, &item.path);
+    let standing = journal.entry(&path).cloned();
     let (original, theirs) = first_original(standing.as_ref(), item.form, &shown);
     let note =
         theirs.then(|| format!("another program had set {}, to which revert goes back", item.form.value(&shown)));
-    let (path, form, wanted) = (item.path.clone(), item.form, item.wanted.clone());
-    let along = Along::of(root, item, journal);
+    let (form, wanted) = (item.form, item.wanted.clone());
+    let along = Along::of(root, item, &path, journal, names);
     let mut undos = along.undos();
     undos.push(Undo::Value { path, form, original, wanted });
     let first = journal.intend_all(item.knob, undos)?;
@@ -146,9 +170,12 @@ struct Along {
 }
 
 impl Along {
-    fn of(root: &Root, item: &Item, journal: &Journal) -> Self {
+    /// `own` is what the journal calls the item's file.
+    fn of(root: &Root, item: &Item, own: &str, journal: &Journal, names: &mut Names) -> Self {
         let mut along = Self { fresh: Vec::new(), held: Vec::new() };
-        for path in knobs::along(root, item.knob, &item.path).into_iter().filter(|p| *p != item.path) {
+        let paths: Vec<String> =
+            knobs::along(root, item.knob, &item.path).iter().map(|path| names.name(root, path)).collect();
+        for path in paths.into_iter().filter(|path| path != own) {
             let Ok(shown) = root.text(&path) else { continue };
             match journal.entry(&path) {
                 None => along.fresh.push((path, shown)),

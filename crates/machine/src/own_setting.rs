@@ -1,6 +1,10 @@
 //! A setting of one's own: a file of the kernel that no knob is about, and what is wanted there.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+
+use crate::root::Root;
 
 /// A file of the kernel and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +50,15 @@ impl OwnSetting {
             false => Ok(Self { path, value: value.into() }),
         }
     }
+}
+
+/// Two of them that lead to one file of this machine, where there are such: one would be the other's value from before.
+pub fn same_file<'a>(root: &Root, settings: &'a [OwnSetting]) -> Option<[&'a OwnSetting; 2]> {
+    let mut known: BTreeMap<String, &OwnSetting> = BTreeMap::new();
+    settings.iter().find_map(|setting| {
+        let real = root.real(&setting.path).unwrap_or_else(|_| setting.path.clone());
+        known.insert(real, setting).map(|first| [first, setting])
+    })
 }
 
 /// As sysctl(8) reads names: whichever of `.` and `/` comes first separates, and the other stands for itself.

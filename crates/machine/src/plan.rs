@@ -84,8 +84,9 @@ impl TuningPlan {
         };
         let mut items: Vec<Item> =
             knobs::all().filter(asked).flat_map(|knob| items(root, facts, target, knob)).collect();
-        let own: Vec<Item> = target.own.iter().map(|setting| own::item(root, setting, &items)).collect();
-        items.extend(own);
+        for setting in &target.own {
+            items.push(own::item(root, setting, &items));
+        }
         let mut notes = Vec::new();
         let threaded = facts.kernel.preemption == Preemption::Rt || facts.arguments.get("threadirqs").is_some();
         if !target.irq_threads.is_empty() && !threaded {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use machine::stop::{Manner, at_each_step};
 use machine::{Machine, difference, state};
-use ontick_machine::own_setting::OwnSetting;
+use ontick_machine::own_setting::{OwnSetting, same_file};
 use ontick_machine::plan::{OWN, State};
 use ontick_machine::profile_file::ProfileFile;
 use ontick_machine::status::SettingState;
@@ -128,6 +128,59 @@ fn a_link_is_followed_inside_and_not_out() {
         assert!(matches!(&state, State::Refused(why) if why.contains("not below /sys")), "{path}: {state:?}");
     }
     assert_eq!(became(&machine, "/sys/kernel/inside/scheduler", "none"), State::Change);
+}
+
+const SCHEDULER_BY_CLASS: &str = "/sys/class/block/sda/queue/scheduler";
+
+/// A machine whose disk has a second name.
+fn lay_with_links() -> Machine {
+    let machine = lay();
+    fs::create_dir_all(machine.place("/sys/class/block")).unwrap();
+    symlink("../../block/sda", machine.place("/sys/class/block/sda")).unwrap();
+    machine
+}
+
+fn make(machine: &Machine, plan: &TuningPlan) {
+    let mut journal = Journal::open(&machine.root).unwrap();
+    assert!(apply(&machine.root, plan, &mut journal).complete());
+    journal.close();
+}
+
+#[test]
+fn a_file_under_two_names_is_set_once() {
+    let machine = lay_with_links();
+    let before = state(&machine);
+    let both = [(SCHEDULER, "none"), (SCHEDULER_BY_CLASS, "kyber")];
+    let named = target(&machine, &both).own;
+    assert_eq!(same_file(&machine.root, &named), Some([&named[0], &named[1]]));
+    assert_eq!(same_file(&machine.root, &target(&machine, &ALL).own), None);
+    let plan = plan(&machine, &both);
+    assert!(plan.items.iter().all(|item| item.path == SCHEDULER), "{:?}", plan.items);
+    assert!(matches!(&plan.items[1].state, State::Refused(why) if why.contains("twice")), "{:?}", plan.items);
+    make(&machine, &plan);
+    assert_eq!(machine.read(SCHEDULER), "[none] mq-deadline kyber\n");
+    assert!(back(&machine.root).complete());
+    assert!(state(&machine) == before, "{}", difference(&before, &state(&machine)));
+}
+
+#[test]
+fn a_file_set_under_one_name_then_under_another_goes_back_to_its_first_value() {
+    let machine = lay_with_links();
+    let before = state(&machine);
+    for value in ["none", "kyber", "none"] {
+        make(&machine, &plan(&machine, &[(SCHEDULER_BY_CLASS, value)]));
+    }
+    // A knob's path may have links, too.
+    let mut linked = plan(&machine, &[(SCHEDULER, "kyber")]);
+    linked.items[0].path = SCHEDULER_BY_CLASS.into();
+    make(&machine, &linked);
+    assert_eq!(Journal::read(&machine.root).unwrap().entries().count(), 1);
+    assert!(back(&machine.root).complete());
+    make(&machine, &linked);
+    make(&machine, &plan(&machine, &[(SCHEDULER, "none")]));
+    assert_eq!(Journal::read(&machine.root).unwrap().entries().count(), 1);
+    assert!(back(&machine.root).complete());
+    assert!(state(&machine) == before, "{}", difference(&before, &state(&machine)));
 }
 
 #[test]

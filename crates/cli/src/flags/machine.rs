@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use ontick_machine::own_setting::same_file;
 use ontick_machine::profile_file::{self, ProfileFile};
 use ontick_machine::{Facts, Profile, Remedy, Root, Target, TargetError, WantedCpus, knobs};
 use ontick_units::CpuList;
@@ -222,6 +223,14 @@ impl TargetFlags {
             Chosen::Named(profile) => target(root, facts, named, *profile),
             Chosen::File(path) => {
                 let ProfileFile { profile, cpus, knobs, arguments, set } = read_profile(path)?;
+                if let Some([first, second]) = same_file(root, &set) {
+                    return Err(Failure::new(format!(
+                        "--profile {}: set: {} and {} are one file here: leave one of them out",
+                        path.display(),
+                        first.path,
+                        second.path
+                    )));
+                }
                 let target = target(root, facts, named.or(cpus), profile)?;
                 Ok(Target { only: knobs, only_arguments: Some(arguments), own: set, ..target })
             }

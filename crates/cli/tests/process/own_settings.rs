@@ -76,6 +76,25 @@ fn what_is_no_setting_is_one_sentence() {
 }
 
 #[test]
+fn two_names_of_one_file_change_nothing() {
+    let machine = lay();
+    std::os::unix::fs::symlink("../../proc/sys/vm", machine.place("/sys/kernel/vm")).unwrap();
+    let before = machine.snapshot();
+    let own = "[set]\n\"/sys/kernel/vm/nr_hugepages\" = 8\nvm.nr_hugepages = 64\n";
+    for words in [&["plan"][..], &["apply"], &["apply", "--boot"]] {
+        let refused = tune(&machine, words, own);
+        let said = stderr(&refused);
+        assert!(refused.status.code() == Some(2) && said.lines().count() == 1, "{words:?}: {said}");
+        assert!(
+            said.contains("/sys/kernel/vm/nr_hugepages and /proc/sys/vm/nr_hugepages are one file here"),
+            "{words:?}: {said}"
+        );
+    }
+    machine.write("/profile.toml", "");
+    assert!(machine.snapshot() == before);
+}
+
+#[test]
 fn at_boot_the_unit_reads_a_file_that_root_keeps() {
     let machine = lay();
     let before = machine.snapshot();

@@ -8,16 +8,17 @@ use crate::value_format::ValueFormat;
 /// What they are called where knobs have their names.
 pub const OWN: &str = "set";
 
-/// The item of one, beside those of the knobs.
-pub(super) fn item(root: &Root, setting: &OwnSetting, knobs: &[Item]) -> Item {
-    let path = &setting.path;
+/// The item of one, beside those before it. Its path is the one without links, so that the journal has one name for a file.
+pub(super) fn item(root: &Root, setting: &OwnSetting, earlier: &[Item]) -> Item {
+    let path = &root.real(&setting.path).unwrap_or_else(|_| setting.path.clone());
     let (mut form, mut current) = (ValueFormat::Words, String::new());
     let state = match looked_at(root, path) {
         Err(state) => state,
         Ok(shown) => {
             form = form_of(&shown, &setting.value);
             current = form.value(&shown);
-            match knobs.iter().find(|item| is_same(root, &item.path, path)) {
+            match earlier.iter().find(|item| is_same(root, &item.path, path)) {
+                Some(item) if item.knob == OWN => State::Refused("it is set twice, by two names of one file".into()),
                 Some(item) => State::Refused(format!("{} is about this file, too: leave one of them out", item.knob)),
                 None if form.same(&setting.value, &shown) => State::AsWanted,
                 None => State::Change,
@@ -42,12 +43,8 @@ fn looked_at(root: &Root, path: &str) -> Result<String, State> {
     if !root.exists(path) {
         return Err(State::Absent("this machine does not have it".into()));
     }
-    match root.real(path) {
-        Ok(real) if ["/sys/", "/proc/sys/"].iter().any(|folder| real.starts_with(folder)) => {}
-        Ok(real) => {
-            return Err(State::Refused(format!("a link leads to {real}, which is not below /sys or /proc/sys")));
-        }
-        Err(e) => return Err(State::Unreadable(reason(&e))),
+    if !["/sys/", "/proc/sys/"].iter().any(|folder| path.starts_with(folder)) {
+        return Err(State::Refused(format!("a link leads to {path}, which is not below /sys or /proc/sys")));
     }
     if !root.is_writable(path) {
         return Err(refused("it cannot be written"));
@@ -72,7 +69,7 @@ fn form_of(shown: &str, wanted: &str) -> ValueFormat {
     }
 }
 
+/// Whether a path leads to a file, which is named without links.
 fn is_same(root: &Root, path: &str, own: &str) -> bool {
-    path == own
-        || path.starts_with('/') && root.real(path).is_ok_and(|real| root.real(own).is_ok_and(|own| own == real))
+    path == own || path.starts_with('/') && root.real(path).is_ok_and(|real| real == own)
 }
