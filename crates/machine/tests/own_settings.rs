@@ -199,6 +199,17 @@ fn a_file_that_a_knob_of_the_plan_sets_is_that_knobs() {
 }
 
 #[test]
+fn a_file_that_a_knob_of_the_plan_leaves_alone_may_be_set() {
+    let machine = lay();
+    machine.write("/proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n");
+    let mut target = target(&machine, &[("vm.swappiness", "7")]);
+    target.only = vec!["swappiness".into()];
+    let plan = TuningPlan::make(&machine.root, &machine.facts(), &target).unwrap();
+    let states: Vec<_> = plan.items.iter().map(|item| (item.knob, &item.state)).collect();
+    assert!(matches!(states[..], [("swappiness", State::Left(_)), (OWN, State::Change)]), "{states:?}");
+}
+
+#[test]
 fn at_boot_they_are_read_from_a_file_of_roots_own() {
     let machine = lay();
     let before = state(&machine);

@@ -17,7 +17,7 @@ pub(super) fn item(root: &Root, setting: &OwnSetting, earlier: &[Item]) -> Item 
         Ok(shown) => {
             form = form_of(&shown, &setting.value);
             current = form.value(&shown);
-            match earlier.iter().find(|item| is_same(root, &item.path, path)) {
+            match earlier.iter().find(|item| sets(item) && is_same(root, &item.path, path)) {
                 Some(item) if item.knob == OWN => State::Refused("it is set twice, by two names of one file".into()),
                 Some(item) => State::Refused(format!("{} is about this file, too: leave one of them out", item.knob)),
                 None if form.same(&setting.value, &shown) => State::AsWanted,
@@ -67,6 +67,11 @@ fn form_of(shown: &str, wanted: &str) -> ValueFormat {
         true => ValueFormat::Choice,
         false => ValueFormat::Words,
     }
+}
+
+/// Whether an item is about a value, not only about why there is none.
+fn sets(item: &Item) -> bool {
+    matches!(item.state, State::Change | State::AsWanted | State::NeedsIsolate)
 }
 
 /// Whether a path leads to a file, which is named without links.
