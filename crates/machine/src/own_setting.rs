@@ -25,6 +25,14 @@ pub enum OwnSettingError {
     /// A value that cannot be written in one line.
     #[error("\"{0}\" has no value of one line that could be written")]
     Value(String),
+    /// An amount in the place of a ratio.
+    #[error("\"{name}\" could not be put back: set the ratio instead ({ratio})")]
+    Amount {
+        /// What was named.
+        name: String,
+        /// The sysctl that sets the ratio.
+        ratio: String,
+    },
 }
 
 impl OwnSetting {
@@ -44,12 +52,42 @@ impl OwnSetting {
         if !below.is_some_and(is_file) {
             return Err(OwnSettingError::Name(name.into()));
         }
+        if let Some(ratio) = ratio_of(&path) {
+            return Err(OwnSettingError::Amount { name: name.into(), ratio: sysctl(ratio) });
+        }
         let value = value.trim();
         match value.is_empty() || value.contains(|c: char| c.is_control() && c != '\t') {
             true => Err(OwnSettingError::Value(name.into())),
             false => Ok(Self { path, value: value.into() }),
         }
     }
+}
+
+/// Amounts and the ratios in whose place they come. Writing one sets the other to 0, which the kernel does not take back: neither
+/// goes back to what it was.
+const AMOUNTS: [(&str, &str); 3] = [
+    ("/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"),
+    ("/proc/sys/vm/dirty_background_bytes", "/proc/sys/vm/dirty_background_ratio"),
+    ("/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"),
+];
+
+/// Why writing a file of this machine, named without links, could not be undone.
+pub(crate) fn lasting(root: &Root, path: &str) -> Option<String> {
+    if let Some(ratio) = ratio_of(path) {
+        return Some(format!("it could not be put back: set the ratio instead ({})", sysctl(ratio)));
+    }
+    let (amount, _) = AMOUNTS.into_iter().find(|(_, ratio)| *ratio == path)?;
+    let is_set = root.value(amount).is_some_and(|value| value != "0");
+    is_set.then(|| format!("{} is set in its place, and could not be put back", sysctl(amount)))
+}
+
+fn ratio_of(path: &str) -> Option<&'static str> {
+    AMOUNTS.into_iter().find_map(|(amount, ratio)| (amount == path).then_some(ratio))
+}
+
+/// The name of one whose parts have no dots.
+fn sysctl(path: &str) -> String {
+    path.trim_start_matches("/proc/sys/").replace('/', ".")
 }
 
 /// Two of them that lead to one file of this machine, where there are such: one would be the other's value from before.
@@ -86,6 +124,19 @@ mod tests {
         assert_eq!(path("net/ipv4/conf/eth0.100/rp_filter"), is("/proc/sys/net/ipv4/conf/eth0.100/rp_filter"));
         assert_eq!(path("/sys/kernel/mm/ksm/run"), is("/sys/kernel/mm/ksm/run"));
         assert_eq!(path("/proc/sys/vm/swappiness"), is("/proc/sys/vm/swappiness"));
+    }
+
+    #[test]
+    fn an_amount_in_the_place_of_a_ratio_is_refused() {
+        for (name, ratio) in [
+            ("vm.dirty_bytes", "vm.dirty_ratio"),
+            ("vm/dirty_background_bytes", "vm.dirty_background_ratio"),
+            ("/proc/sys/vm/overcommit_kbytes", "vm.overcommit_ratio"),
+        ] {
+            let said = OwnSetting::new(name, "65536").unwrap_err().to_string();
+            assert_eq!(said, format!("\"{name}\" could not be put back: set the ratio instead ({ratio})"));
+            assert!(OwnSetting::new(ratio, "10").is_ok());
+        }
     }
 
     #[test]

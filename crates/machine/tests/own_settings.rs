@@ -115,6 +115,25 @@ fn a_file_that_could_not_be_put_back_is_refused() {
 }
 
 #[test]
+fn of_an_amount_and_a_ratio_only_a_ratio_in_force_is_set() {
+    let machine = lay();
+    for (name, value) in
+        [("dirty_bytes", "0\n"), ("dirty_ratio", "20\n"), ("overcommit_kbytes", "4096\n"), ("overcommit_ratio", "0\n")]
+    {
+        machine.write(&format!("/proc/sys/vm/{name}"), value);
+    }
+    symlink("../../proc/sys/vm", machine.place("/sys/kernel/vm")).unwrap();
+    assert_eq!(became(&machine, "vm.dirty_ratio", "10"), State::Change);
+    for (name, part) in [
+        ("/sys/kernel/vm/dirty_bytes", "set the ratio instead (vm.dirty_ratio)"),
+        ("vm.overcommit_ratio", "vm.overcommit_kbytes is set in its place"),
+    ] {
+        let state = became(&machine, name, "10");
+        assert!(matches!(&state, State::Refused(why) if why.contains(part)), "{name}: {state:?}");
+    }
+}
+
+#[test]
 fn a_link_is_followed_inside_and_not_out() {
     let machine = lay();
     machine.write("/etc/secret", "0\n");

@@ -65,6 +65,7 @@ fn what_is_no_setting_is_one_sentence() {
             "set: \"/etc/passwd\" is neither a sysctl, such as vm.nr_hugepages, nor a file below",
         ),
         ("[set]\n\"/sys/../etc/passwd\" = 1\n", "is neither a sysctl"),
+        ("[set]\nvm.dirty_bytes = 65536\n", "set: \"vm.dirty_bytes\" could not be put back: set the ratio instead"),
         ("[set]\nvm.swappiness = [1]\n", "\"vm.swappiness\" must be a text or a whole number"),
     ] {
         let refused = tune(&machine, &["apply"], own);

@@ -1,7 +1,7 @@
 //! Settings of one's own: what is to be done about each, where it can be set and put back.
 
 use super::{Item, State};
-use crate::own_setting::OwnSetting;
+use crate::own_setting::{OwnSetting, lasting};
 use crate::root::{Root, reason};
 use crate::value_format::ValueFormat;
 
@@ -45,6 +45,9 @@ fn looked_at(root: &Root, path: &str) -> Result<String, State> {
     }
     if !["/sys/", "/proc/sys/"].iter().any(|folder| path.starts_with(folder)) {
         return Err(State::Refused(format!("a link leads to {path}, which is not below /sys or /proc/sys")));
+    }
+    if let Some(why) = lasting(root, path) {
+        return Err(State::Refused(why));
     }
     if !root.is_writable(path) {
         return Err(refused("it cannot be written"));
