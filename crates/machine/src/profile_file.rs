@@ -175,23 +175,22 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     format!("line {line}, column {column}: {}", error.message())
 }
 
-/// What says how the machine starts: one that is replaced may keep it from that.
-const OF_THE_START: [&str; 14] = [
-    "BOOT_IMAGE",
-    "console",
-    "cryptdevice",
-    "earlycon",
-    "init",
-    "initrd",
-    "ontick",
-    "rdinit",
-    "resume",
-    "ro",
-    "root",
-    "rootflags",
-    "rootfstype",
-    "rw",
-];
+/// What says how the machine starts, by the kernel, an initramfs or systemd: one that is replaced may keep it from that. Names
+/// have `_` for `-`.
+const OF_THE_START: &str = "\
+    1 2 3 4 5 BOOTIF BOOT_IMAGE S boot bootdev bootfs break console cryptdevice cryptkey cryptopts cryptroot dm \
+    earlycon emergency ifname init initrd initrdmem ip live_media live_media_path md nameserver netroot nfsaddrs \
+    nfsroot nfsrootdebug noinitrd noresume ontick ostree overlayroot raid rdinit rescue resume resume_offset \
+    resumedelay resumewait ro root rootdelay rootflags rootfstype roothash rootwait rw s single toram usrflags \
+    usrhash vlan zfs zfs_force";
+/// How others of them begin: those of dracut, systemd and the kernel's device mapper.
+const OF_THE_START_BEGIN: [&str; 6] = ["dm_mod.", "luks", "mount.", "rd.", "rd_", "systemd."];
+
+fn is_of_the_start(name: &str) -> bool {
+    let name = name.replace('-', "_");
+    OF_THE_START.split_whitespace().any(|known| known == name)
+        || OF_THE_START_BEGIN.iter().any(|begin| name.starts_with(begin))
+}
 
 /// A kernel argument's name, which gets the profile's value, or one with a value. Some of the files that hold them are read by a
 /// shell.
@@ -204,7 +203,7 @@ fn argument(text: &str) -> Result<String, String> {
         () if !is_plain(name, "_-.") || !value.is_none_or(|value| is_plain(value, "_-.,:=+/@%")) => Err(format!(
             "\"{text}\" is no kernel argument such as nohz_full, to which the profile gives a value, or mce=ignore_ce"
         )),
-        () if OF_THE_START.contains(&name) => {
+        () if is_of_the_start(name) => {
             Err(format!("\"{text}\" says how the machine starts: it is not a profile's to change"))
         }
         () => Ok(text.into()),
@@ -254,6 +253,20 @@ mod tests {
                 "/sys/kernel/mm/ksm/run=-1"
             ]
         );
+    }
+
+    #[test]
+    fn what_says_how_the_machine_starts_is_no_argument_of_a_profile() {
+        let refused = "root=/x BOOT_IMAGE rd.luks.name=zz rd.lvm.lv=vg/swap rd_NO_LUKS systemd.unit=x.target luks=no luks.uuid=1 \
+                       ip=dhcp nfsroot=/x cryptroot=/x cryptopts=x rootwait rootdelay=1 zfs=x ostree=/x boot=live live-media=/x \
+                       live_media=/x usrflags=ro mount.usr=/x dm-mod.create=x dm_mod.waitfor=x single init=/x rdinit=/x initrd=/x";
+        for text in refused.split_whitespace() {
+            let said = argument(text).unwrap_err();
+            assert!(said.contains("says how the machine starts"), "{text}: {said}");
+        }
+        for text in ["nohz_full", "mce=ignore_ce", "rcu_nocbs=1-3", "irqaffinity=0", "ipv6.disable=1", "rodata=off"] {
+            assert_eq!(argument(text), Ok(text.into()));
+        }
     }
 
     #[test]
