@@ -130,9 +130,17 @@ impl Wanted {
         command.extend(target.isolate.then_some("--isolate"));
         let irq_threads: Vec<String> = target.irq_threads.iter().map(IrqThreads::to_string).collect();
         command.extend(irq_threads.iter().flat_map(|wanted| ["--irq-threads", wanted]));
+        let no_settings = target.only.is_empty() && target.own.is_empty() && target.only_arguments.is_some();
         match (self.tryboot, boot::unit::is_read(root)) {
-            // A profile file of kernel arguments alone has no settings that would be applied at each boot.
-            _ if target.only.is_empty() && target.own.is_empty() && target.only_arguments.is_some() => {}
+            (true, _) if no_settings => {}
+            // A profile file of kernel arguments alone has no settings that would be applied at each boot, and those of an
+            // earlier plan go.
+            (false, _) if no_settings => {
+                boot::unit::keep_profile(&mut plan, root, target)?;
+                if boot::unit::empty(&mut plan, root)? {
+                    plan.notes.push("no settings are applied at boot any more, as the profile's file has none".into());
+                }
+            }
             (true, _) => plan.notes.push("settings of the running kernel are not part of the trial".into()),
             (false, true) => {
                 boot::unit::keep_profile(&mut plan, root, target)?;

@@ -113,3 +113,31 @@ fn at_boot_the_unit_reads_a_file_that_root_keeps() {
     machine.write("/profile.toml", "");
     assert!(machine.snapshot() == before);
 }
+
+#[test]
+fn a_later_file_of_arguments_alone_leaves_no_setting_at_boot() {
+    let machine = lay();
+    let before = machine.snapshot();
+    let apply = |own: &str| {
+        let applied = tune(&machine, &["apply", "--boot"], own);
+        assert_eq!(applied.status.code(), Some(0), "{}{}", stdout(&applied), stderr(&applied));
+        stdout(&applied)
+    };
+    let unit = || machine.read("/etc/systemd/system/ontick-tune.service");
+    apply(OWN);
+    let first = unit();
+    let alone = "cpus = \"3\"\narguments = [\"nohz_full\"]\n";
+    let planned = tune(&machine, &["plan", "--boot"], alone);
+    assert!(planned.status.success() && unit() == first, "{}", stderr(&planned));
+    let said = apply(alone);
+    assert!(said.contains("no settings are applied at boot any more"), "{said}");
+    assert!(unit().contains("ExecStart=/bin/true\n") && !unit().contains("tune apply"), "{}", unit());
+    assert!(!machine.read("/etc/ontick/tune-boot.toml").contains("nr_hugepages"));
+    apply(alone);
+    apply(OWN);
+    assert_eq!(unit(), first);
+    let root = machine.folder().display().to_string();
+    assert!(run(&["tune", "revert", "--root", &root]).status.success());
+    machine.write("/profile.toml", "");
+    assert!(machine.snapshot() == before);
+}

@@ -49,6 +49,20 @@ pub fn text(program: &str, arguments: &[&str]) -> Result<String, UnitError> {
     Ok(unit.text())
 }
 
+/// What the unit holds when there is nothing for it to apply any more.
+const IDLE: &str = "\
+# Written by ontick tune --boot, which has no settings to apply any more; ontick tune revert takes it out again.
+[Unit]
+Description=Apply none of ontick's timing settings
+
+[Service]
+Type=oneshot
+ExecStart=/bin/true
+
+[Install]
+WantedBy=multi-user.target
+";
+
 /// The text of the unit that goes on with a search after each restart.
 pub fn search_text(program: &str, arguments: &[&str]) -> Result<String, UnitError> {
     let unit = ServiceUnit::new()
@@ -89,11 +103,25 @@ pub fn keep_profile(plan: &mut BootPlan, root: &Root, target: &Target) -> Result
 
 /// Adds the unit's file to a plan.
 pub fn add_to(plan: &mut BootPlan, root: &Root, program: &str, arguments: &[&str]) -> Result<(), UnitError> {
-    plan.edits.extend(Edit::new(PATH, root.text(PATH).ok(), text(program, arguments)?));
+    write_to(plan, root.text(PATH).ok(), text(program, arguments)?);
+    Ok(())
+}
+
+/// Has the unit of an earlier plan apply nothing any more; says whether there is such a unit.
+pub fn empty(plan: &mut BootPlan, root: &Root) -> Result<bool, JournalError> {
+    let before = root.text(PATH).ok();
+    let is_ours = before.is_some() && Journal::read(root)?.entry(PATH).is_some();
+    if is_ours {
+        write_to(plan, before, IDLE.into());
+    }
+    Ok(is_ours)
+}
+
+fn write_to(plan: &mut BootPlan, before: Option<String>, text: String) {
+    plan.edits.extend(Edit::new(PATH, before, text));
     if !plan.commands.iter().any(|c| c.contains("daemon-reload")) {
         plan.commands.push("systemctl daemon-reload".into());
     }
-    Ok(())
 }
 
 /// Lets the unit start at boot, once its file is written.
@@ -122,7 +150,7 @@ mod tests {
     fn systemd_accepts_the_units() {
         let settings = text("/bin/true", &["tune", "apply", "--cpu", "3"]).unwrap();
         let search = search_text("/bin/true", &["tune", "search", "--boot", "--continue"]).unwrap();
-        for (path, text) in [(PATH, settings), (SEARCH_PATH, search)] {
+        for (path, text) in [(PATH, settings), (PATH, IDLE.into()), (SEARCH_PATH, search)] {
             let dir = tempfile::tempdir().unwrap();
             let name = path.rsplit('/').next().unwrap();
             let file = dir.path().join(name);
