@@ -8,7 +8,7 @@ use crate::facts::Facts;
 use crate::journal::{Entry, Journal, JournalError, Undo};
 use crate::knobs;
 use crate::plan::{Item, TuningPlan};
-use crate::root::{Root, reason};
+use crate::root::{Root, irqbalance, reason};
 use crate::value_format::ValueFormat;
 
 /// What became of a plan.
@@ -137,6 +137,7 @@ fn change(root: &Root, item: &Item, journal: &mut Journal, names: &mut Names) ->
     let seq = first + along.fresh.len() as u64;
     let written = root.set(&item.path, &item.wanted);
     let now = root.text(&item.path).unwrap_or_default();
+    let may_come = written.as_ref().is_err_and(irqbalance::may_come);
     let outcome = match written {
         Ok(()) if item.form.same(&now, &item.wanted) => Outcome::Done,
         Ok(()) => Outcome::Different(item.form.value(&now)),
@@ -147,6 +148,8 @@ fn change(root: &Root, item: &Item, journal: &mut Journal, names: &mut Names) ->
     };
     let refused = matches!(outcome, Outcome::Refused(_)) && now == shown;
     match (refused, standing) {
+        // As where ontick was stopped around it: revert takes back what may come yet.
+        _ if may_come => {}
         // Refused: what was in the journal before is so again.
         (true, None) => journal.void(seq)?,
         (true, Some(before)) => {
@@ -226,3 +229,6 @@ fn first_original(standing: Option<&Entry>, form: ValueFormat, shown: &str) -> (
         false => (shown.into(), true),
     }
 }
+
+#[cfg(test)]
+mod tests;

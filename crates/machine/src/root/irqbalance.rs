@@ -47,7 +47,18 @@ pub(super) struct Daemon<'a> {
     root: &'a Root,
     process: u32,
     socket: PathBuf,
+    answer: Duration,
     slack: Duration,
+}
+
+/// Why it has not done what it was told, where it may do so yet.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}, and may do so yet")]
+pub(crate) struct MayCome(pub io::Error);
+
+/// Whether irqbalance may yet do what it was told, although that has failed.
+pub(crate) fn may_come(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<MayCome>())
 }
 
 /// What it says of itself.
@@ -64,7 +75,7 @@ impl<'a> Daemon<'a> {
         let runs = |process: &u32| root.value(&format!("/proc/{process}/comm")).as_deref() == Some("irqbalance");
         let process = root.list(FOLDER).iter().filter_map(number).find(runs).ok_or(io::ErrorKind::NotFound)?;
         let socket = root.outside(&format!("{FOLDER}/irqbalance{process}.sock"))?;
-        Ok(Self { root, process, socket, slack: SLACK })
+        Ok(Self { root, process, socket, answer: ANSWER, slack: SLACK })
     }
 
     /// The CPUs that it keeps interrupts away from.
@@ -75,19 +86,29 @@ impl<'a> Daemon<'a> {
     /// Has it keep interrupts away from these CPUs and no others, and waits until it does.
     pub fn ban(&self, wanted: &CpuList) -> io::Result<()> {
         let before = self.setup()?;
-        self.tell(wanted)?;
         let patience = before.sleep + self.slack;
-        let begun = Instant::now();
-        while self.banned()? != *wanted {
-            if begun.elapsed() > patience {
-                // Not to come later, when nobody remembers it.
-                self.tell(&before.banned)?;
-                let why = format!("irqbalance has not taken it within {} s", patience.as_secs());
-                return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-            }
-            thread::sleep(Duration::from_millis(50));
+        let Err(error) = self.tell(wanted).and_then(|()| self.wait_for(wanted, patience)) else { return Ok(()) };
+        // Not to come later, when nobody remembers it.
+        match self.tell(&before.banned) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io::Error::new(error.kind(), MayCome(error))),
+            _ => Err(error),
         }
-        Ok(())
+    }
+
+    fn wait_for(&self, wanted: &CpuList, patience: Duration) -> io::Result<()> {
+        let begun = Instant::now();
+        loop {
+            match self.banned() {
+                Ok(banned) if banned == *wanted => return Ok(()),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(e),
+                // One answer that is late says nothing of whether it does what it was told.
+                _ if begun.elapsed() > patience => {
+                    let why = format!("irqbalance has not taken it within {} s", patience.as_secs());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+                }
+                _ => thread::sleep(Duration::from_millis(50)),
+            }
+        }
     }
 
     fn tell(&self, wanted: &CpuList) -> io::Result<()> {
@@ -128,8 +149,8 @@ impl<'a> Daemon<'a> {
 
     fn ask(&self, request: &str) -> io::Result<String> {
         let mut stream = UnixStream::connect(&self.socket).map_err(ended)?;
-        stream.set_read_timeout(Some(ANSWER))?;
-        stream.set_write_timeout(Some(ANSWER))?;
+        stream.set_read_timeout(Some(self.answer))?;
+        stream.set_write_timeout(Some(self.answer))?;
         stream.write_all(request.as_bytes())?;
         let mut answer = String::new();
         match stream.take(LONGEST).read_to_string(&mut answer) {

@@ -11,6 +11,15 @@ type Told = Arc<Mutex<Vec<String>>>;
 
 /// A machine whose irqbalance takes what it is told after it was asked so often, if ever.
 fn machine(environment: &str, takes_after: Option<usize>) -> (tempfile::TempDir, Root, Told) {
+    machine_but(environment, takes_after, |_, _| false)
+}
+
+/// The same, where some requests are not answered, by their number and what they say.
+fn machine_but(
+    environment: &str,
+    takes_after: Option<usize>,
+    is_silent: impl Fn(usize, &str) -> bool + Send + 'static,
+) -> (tempfile::TempDir, Root, Told) {
     let folder = tempfile::tempdir().unwrap();
     for (path, content) in [
         ("proc/733/comm", "irqbalance\n"),
@@ -30,17 +39,22 @@ fn machine(environment: &str, takes_after: Option<usize>) -> (tempfile::TempDir,
     let said = told.clone();
     thread::spawn(move || {
         let (mut banned, mut next, mut asked) = (String::from("00000002"), None, 0);
-        for stream in listener.incoming() {
+        let mut unanswered = Vec::new();
+        for (number, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
             let mut buffer = [0; 200];
             let length = stream.read(&mut buffer).unwrap();
             let request = String::from_utf8(buffer[..length].to_vec()).unwrap();
+            if is_silent(number, &request) {
+                unanswered.push(stream);
+                continue;
+            }
             if request == "setup" {
                 asked += 1;
                 if takes_after.is_some_and(|times| asked > times) {
                     banned = next.take().unwrap_or(banned);
                 }
-                write!(stream, "SLEEP 0 IRQ 24 LOAD 5 DIFF 0 CLASS 0 BANNED {banned}").unwrap();
+                let _ = write!(stream, "SLEEP 0 IRQ 24 LOAD 5 DIFF 0 CLASS 0 BANNED {banned}");
                 continue;
             }
             asked = 0;
@@ -79,6 +93,36 @@ fn what_it_does_not_take_is_taken_back() {
     let error = daemon.ban(&list("1-3")).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
     assert_eq!(*told.lock().unwrap(), ["1-3", "NULL"]);
+}
+
+/// That is asked without patience.
+fn hasty(root: &Root) -> Daemon<'_> {
+    Daemon { slack: Duration::from_millis(100), answer: Duration::from_millis(700), ..Daemon::find(root).unwrap() }
+}
+
+#[test]
+fn an_answer_that_is_late_is_asked_for_again() {
+    let (_folder, root, told) = machine_but("", Some(2), |number, _| number == 2);
+    let patient = Daemon { slack: Duration::from_secs(10), ..hasty(&root) };
+    patient.ban(&list("1-3")).unwrap();
+    assert_eq!(*told.lock().unwrap(), ["1-3"]);
+}
+
+#[test]
+fn what_it_was_told_is_taken_back_where_it_says_nothing_more_of_itself() {
+    let (_folder, root, told) = machine_but("", Some(0), |number, request| number > 1 && request == "setup");
+    let error = hasty(&root).ban(&list("1-3")).unwrap_err();
+    assert!(error.kind() == io::ErrorKind::TimedOut && !may_come(&error), "{error}");
+    assert_eq!(*told.lock().unwrap(), ["1-3", "NULL"]);
+}
+
+#[test]
+fn what_cannot_be_taken_back_may_come_yet() {
+    for answered in [1, 2] {
+        let (_folder, root, _) = machine_but("", None, move |number, _| number >= answered);
+        let error = hasty(&root).ban(&list("1-3")).unwrap_err();
+        assert!(may_come(&error) && error.to_string().ends_with("and may do so yet"), "{error}");
+    }
 }
 
 #[test]
