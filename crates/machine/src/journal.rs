@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::root::Root;
 
-pub(crate) use balanced::chosen_by_irqbalance;
+pub(crate) use balanced::Balanced;
 pub use error::JournalError;
 use error::{failed, place, refused};
 pub use kind::{DAMAGED, JournalKind, PATH};

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::boot::grubenv;
 use crate::isolate;
-use crate::journal::{Content, Entry, Journal, JournalError, Undo, chosen_by_irqbalance};
+use crate::journal::{Balanced, Content, Entry, Journal, JournalError, Undo};
 use crate::merge;
 use crate::root::{IRQBALANCE, Root, reason};
 use crate::tree;
@@ -90,8 +90,9 @@ pub fn undo_for_holder(root: &Root, journal: &Journal) {
 
 fn undo_all(root: &Root, entries: &[Entry], force: bool) -> Vec<Undone> {
     // Found out beforehand: restoring one value may make the kernel change another.
+    let balanced = Balanced::new(root, entries);
     let theirs: Vec<Option<String>> =
-        entries.iter().map(|e| if force { None } else { set_by_others(root, e, entries) }).collect();
+        entries.iter().map(|e| if force { None } else { set_by_others(root, e, &balanced) }).collect();
     let undo = |(entry, theirs): (&Entry, &Option<String>)| undo(root, entry, theirs.as_deref(), force);
     let mut outcomes: Vec<Undone> = entries.iter().zip(&theirs).map(undo).collect();
     // What was refused may have waited for something later in the list (a limit, a group that held tasks).
@@ -126,7 +127,7 @@ fn step(entry: Entry, outcome: Undone) -> Step {
 }
 
 /// The value, where it is neither the one that ontick left there nor the one from before.
-fn set_by_others(root: &Root, entry: &Entry, all: &[Entry]) -> Option<String> {
+fn set_by_others(root: &Root, entry: &Entry, balanced: &Balanced) -> Option<String> {
     let (path, form, original, wanted) = match &entry.undo {
         Undo::Value { path, form, original, wanted } => (path, form, original, Some(wanted)),
         Undo::Along { path, form, original } => (path, form, original, None),
@@ -135,7 +136,7 @@ fn set_by_others(root: &Root, entry: &Entry, all: &[Entry]) -> Option<String> {
     // ontick was stopped around this write: whatever the kernel made of it is ontick's.
     let now = root.text(path).ok().filter(|_| entry.done)?;
     let ours = [original].into_iter().chain(wanted).chain(&entry.readback).any(|last| form.same(&now, last));
-    (!ours && !chosen_by_irqbalance(all, path, &now)).then_some(now)
+    (!ours && !balanced.chose(entry, &now)).then_some(now)
 }
 
 fn undo(root: &Root, entry: &Entry, theirs: Option<&str>, force: bool) -> Undone {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::boot::grubenv;
-use crate::journal::{Content, Entry, Journal, Undo, chosen_by_irqbalance};
+use crate::journal::{Balanced, Content, Entry, Journal, Undo};
 use crate::knobs;
 use crate::root::Root;
 use crate::value_format::ValueFormat;
@@ -76,6 +76,7 @@ fn value(
 
 /// Looks at every change that the journal holds.
 pub fn status(root: &Root, journal: &Journal) -> Status {
+    let balanced = Balanced::new(root, journal.entries());
     let standing = |entry: &Entry| {
         let (mut original, mut set, mut now) = (String::new(), String::new(), String::new());
         let state = match &entry.undo {
@@ -118,8 +119,7 @@ pub fn status(root: &Root, journal: &Journal) -> Status {
             },
         };
         let along = matches!(entry.undo, Undo::Along { .. });
-        let chosen =
-            state == SettingState::ChangedByOthers && chosen_by_irqbalance(journal.entries(), entry.undo.path(), &now);
+        let chosen = state == SettingState::ChangedByOthers && balanced.chose(entry, &now);
         let state = if chosen { SettingState::AsSet } else { state };
         let note = match (along, knobs::interrupts::lags(root, entry.undo.path())) {
             (false, None) if chosen => Some(format!("irqbalance chose CPU {now} of those that are left to it")),

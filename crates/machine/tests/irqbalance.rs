@@ -98,6 +98,31 @@ fn an_interrupt_that_goes_to_the_timed_cpu_again_is_somebody_elses() {
     assert_eq!(machine.read(CARD), "3\n");
 }
 
+/// As with isolated CPUs, which it keeps off by itself, and with the file that `tune --boot` writes.
+#[test]
+fn what_it_chooses_is_its_own_also_where_it_kept_off_the_timed_cpu_already() {
+    for (kept_off, goes, is_its) in
+        [("3", "1", true), ("1,3", "0", true), ("1", "0", false), ("1,3", "1", false), ("3", "3", false)]
+    {
+        let machine = lay();
+        machine.write(BANNED, &format!("{kept_off}\n"));
+        let as_before = state(&machine);
+        let names: &[&str] = if kept_off == "1" { &["irq-affinity"] } else { &["irq-affinity", "irqbalance"] };
+        let plan = plan(&machine, names);
+        assert!(plan.changes().all(|item| item.knob == "irq-affinity"), "{plan:?}");
+        assert!(apply(&machine.root, &plan, &mut Journal::open(&machine.root).unwrap()).complete());
+        machine.write(CARD, &format!("{goes}\n"));
+        let card = now(&machine).changes.into_iter().find(|change| change.path == CARD).unwrap();
+        let is_chosen = card.note.as_ref().is_some_and(|note| note.contains("irqbalance chose CPU"));
+        assert_eq!((card.state == SettingState::AsSet, is_chosen), (is_its, is_its), "{kept_off}, {goes}: {card:?}");
+        assert_eq!(back(&machine.root).complete(), is_its, "{kept_off}, {goes}");
+        match is_its {
+            true => assert!(state(&machine) == as_before, "{}", difference(&as_before, &state(&machine))),
+            false => assert_eq!(machine.read(CARD), format!("{goes}\n")),
+        }
+    }
+}
+
 #[test]
 fn what_it_keeps_off_already_stays_and_comes_back_at_each_step() {
     let machine = lay();
