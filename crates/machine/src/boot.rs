@@ -122,7 +122,7 @@ pub struct Edit {
     /// What it will hold.
     #[serde(skip)]
     pub after: String,
-    /// What it would hold without ontick's part, where it is not there yet and has to hold more than that.
+    /// What it would hold without ontick's part, where it is not there yet and others may have a part in it.
     #[serde(skip)]
     pub base: Option<String>,
     /// The difference, as `diff -u` shows it.
@@ -271,11 +271,7 @@ impl Drafts<'_> {
     fn keep_off(&mut self, facts: &Facts, target: &Target, args: &[Argument]) -> Result<(), BootError> {
         let Some(file) = balancer::file(self.root) else { return Ok(()) };
         let before = if self.root.exists(&file) { Some(read(self.root, &file)?) } else { None };
-        let is_ours = standing::of(self.journal, &file).is_some_and(standing::is_new);
-        let base = match &before {
-            Some(text) if !is_ours => self.without_ours(&file, text)?,
-            _ => String::new(),
-        };
+        let base = before.as_ref().map_or_else(|| Ok(String::new()), |text| self.without_ours(&file, text))?;
         let is_isolated = args.iter().any(|argument| argument.key == "isolcpus");
         let isolated = balancer::Isolated {
             now: facts.cpus.isolated.with(&facts.cpus.nohz_full),
@@ -289,7 +285,11 @@ impl Drafts<'_> {
         match after {
             None => self.notes.push(format!("{file} is left as it is: it names CPUs in a way that cannot be read")),
             Some(after) if before.is_none() && after.is_empty() => {}
-            Some(after) => self.edits.extend(Edit::new(&file, before, after)),
+            Some(after) => {
+                // What others add to it later is told from ontick's part.
+                let base = before.is_none().then(String::new);
+                self.edits.extend(Edit::new(&file, before, after).map(|edit| Edit { base, ..edit }));
+            }
         }
         Ok(())
     }

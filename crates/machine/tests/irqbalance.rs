@@ -236,6 +236,25 @@ fn a_file_that_its_service_would_read_is_made_and_goes_again() {
 }
 
 #[test]
+fn what_others_add_to_a_file_that_was_made_for_it_stays() {
+    for again in [None, Some(Profile::LowLatency), Some(Profile::DedicatedCore)] {
+        let machine = lay();
+        with_service(&machine);
+        write_boot_files(&machine, Profile::LowLatency);
+        let theirs = "IRQBALANCE_ARGS=-j\n";
+        machine.write(DEFAULTS, &(machine.read(DEFAULTS) + theirs));
+        if let Some(profile) = again {
+            write_boot_files(&machine, profile);
+            let text = machine.read(DEFAULTS);
+            let keeps_off = text.contains("\nIRQBALANCE_BANNED_CPULIST=3\n");
+            assert!(text.contains(theirs) && keeps_off == (profile == Profile::LowLatency), "{profile:?}: {text}");
+        }
+        assert!(back(&machine.root).complete(), "{again:?}");
+        assert_eq!(machine.read(DEFAULTS), theirs, "{again:?}");
+    }
+}
+
+#[test]
 fn a_machine_without_it_has_no_such_setting() {
     let machine = Machine::lay("pi4");
     let item = plan(&machine, &["irqbalance"]).items.remove(0);

@@ -8,11 +8,6 @@ pub(super) fn of<'a>(journal: &'a Journal, path: &str) -> Option<&'a Entry> {
     journal.entry(path).filter(|entry| matches!(entry.undo, Undo::File { .. }))
 }
 
-/// Whether the file was not there before.
-pub(super) fn is_new(entry: &Entry) -> bool {
-    matches!(entry.undo, Undo::File { original: None, .. })
-}
-
 /// What a file that ontick made had to hold besides ontick's part.
 pub(super) fn base_of<'a>(journal: &'a Journal, path: &str) -> Option<&'a str> {
     match of(journal, path).map(|entry| &entry.undo) {

@@ -41,7 +41,7 @@ pub enum Undo {
         /// What stood there until then, where that was ontick's own, too.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stood: Option<Content>,
-        /// What it would hold without ontick's part, where it was not there and had to hold more than that.
+        /// What it would hold without ontick's part, where it was not there and others may have a part in it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<Content>,
     },
