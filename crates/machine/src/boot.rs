@@ -20,7 +20,6 @@ mod uenv;
 pub mod unit;
 mod wanted;
 
-use ontick_units::CpuList;
 use serde::Serialize;
 
 use crate::config_txt;
@@ -166,7 +165,7 @@ pub fn plan(root: &Root, facts: &Facts, target: &Target, trial: bool) -> Result<
         drafts.edits = TRIAL.edits(root, &place, facts, &arguments, &pairs(&settings))?;
     } else {
         drafts.write(&place, facts, &arguments, &settings)?;
-        drafts.keep_off(facts, target, &arguments)?;
+        drafts.keep_off(&place, facts, target, &arguments)?;
     }
     let Drafts { edits, notes, .. } = drafts;
     let commands = commands_after(root, edits.iter().map(|e| e.path.as_str()));
@@ -268,15 +267,21 @@ impl Drafts<'_> {
     }
 
     /// irqbalance's own file, where no kernel argument has it keep off the timed CPUs from its start on.
-    fn keep_off(&mut self, facts: &Facts, target: &Target, args: &[Argument]) -> Result<(), BootError> {
+    fn keep_off(
+        &mut self,
+        place: &BootFiles,
+        facts: &Facts,
+        target: &Target,
+        args: &[Argument],
+    ) -> Result<(), BootError> {
         let Some(file) = balancer::file(self.root) else { return Ok(()) };
         let before = if self.root.exists(&file) { Some(read(self.root, &file)?) } else { None };
         let base = before.as_ref().map_or_else(|| Ok(String::new()), |text| self.without_ours(&file, text))?;
-        let is_isolated = args.iter().any(|argument| argument.key == "isolcpus");
-        let isolated = balancer::Isolated {
-            now: facts.cpus.isolated.with(&facts.cpus.nohz_full),
-            then: if is_isolated { target.cpus.clone() } else { CpuList::default() },
+        let elsewhere = match place {
+            BootFiles::Grub { file, drop_in: Some(_) } => self.root.text(file).unwrap_or_default(),
+            _ => String::new(),
         };
+        let isolated = balancer::Isolated::with(args, facts, target, self.journal, &elsewhere);
         let runs = facts.rivals.iter().any(|rival| rival.name == BALANCER);
         let after = match runs && target.can_dedicate() && target.wants(BALANCER) {
             true => balancer::with(&base, &target.to_leave(), &isolated, MARK),

@@ -183,7 +183,12 @@ fn with_service(machine: &Machine) {
 }
 
 fn write_boot_files(machine: &Machine, profile: Profile) {
-    let target = machine.target(profile);
+    write_boot_files_for(machine, None, profile);
+}
+
+fn write_boot_files_for(machine: &Machine, cpus: Option<&str>, profile: Profile) {
+    let cpus = cpus.map(|cpus| cpus.parse().unwrap());
+    let target = Target::new(&machine.facts(), cpus, profile).unwrap();
     let plan = boot::plan(&machine.root, &machine.facts(), &target, false).unwrap();
     let applied = boot::apply(&machine.root, &plan, &mut Journal::open(&machine.root).unwrap());
     assert!(applied.stopped.is_none(), "{applied:?}");
@@ -233,6 +238,38 @@ fn a_file_that_its_service_would_read_is_made_and_goes_again() {
     let plan = boot::plan(&machine.root, &machine.facts(), &machine.target(Profile::LowLatency), false).unwrap();
     assert!(plan.notes.iter().any(|note| note.contains("cannot be read")), "{:?}", plan.notes);
     assert!(plan.edits.iter().all(|edit| edit.path != DEFAULTS));
+}
+
+/// As a restart with these arguments more leaves it.
+fn restart(machine: &Machine, arguments: &str, isolated: &str, nohz_full: &str) {
+    machine.write("/proc/cmdline", &format!("{}{arguments}\n", machine.read("/proc/cmdline").trim_end()));
+    machine.write("/sys/devices/system/cpu/isolated", &format!("{isolated}\n"));
+    machine.write("/sys/devices/system/cpu/nohz_full", &format!("{nohz_full}\n"));
+}
+
+#[test]
+fn cpus_that_an_earlier_plan_isolates_until_the_next_start_are_not_kept_off_for_good() {
+    let grub = "/etc/default/grub";
+    for (theirs, isolated, line) in [("", "", "2"), (" isolcpus=1", "1", "1-2")] {
+        let machine = lay();
+        with_service(&machine);
+        let text = machine.read(grub);
+        machine.write(grub, &text.replace("LINUX=\"\"", &format!("LINUX=\"{theirs}\"")));
+        restart(&machine, theirs, isolated, "");
+        write_boot_files_for(&machine, Some("3"), Profile::DedicatedCore);
+        restart(&machine, " isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2", "3", "3");
+        for _ in 0..2 {
+            write_boot_files_for(&machine, Some("2"), Profile::LowLatency);
+            let text = machine.read(DEFAULTS);
+            assert!(text.ends_with(&format!("IRQBALANCE_BANNED_CPULIST={line}\n")), "{theirs}: {text}");
+        }
+    }
+    // What others isolate stays so.
+    let machine = lay();
+    with_service(&machine);
+    restart(&machine, " isolcpus=1", "1", "");
+    write_boot_files_for(&machine, Some("2"), Profile::LowLatency);
+    assert!(machine.read(DEFAULTS).ends_with("IRQBALANCE_BANNED_CPULIST=1-2\n"), "{}", machine.read(DEFAULTS));
 }
 
 #[test]

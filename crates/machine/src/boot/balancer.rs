@@ -2,7 +2,12 @@
 
 use ontick_units::CpuList;
 
+use super::{Argument, standing};
+use crate::facts::arguments::{key_of, same_key};
+use crate::facts::{Facts, cpus::cpus_of};
+use crate::journal::Journal;
 use crate::root::Root;
+use crate::target::Target;
 
 /// Goes before the other where it holds anything.
 const MASK: &str = "IRQBALANCE_BANNED_CPUS";
@@ -20,10 +25,38 @@ pub(super) fn file(root: &Root) -> Option<String> {
 
 /// The CPUs that irqbalance keeps off where its file names none.
 pub(super) struct Isolated {
-    /// Now.
+    /// Now, and not only by what an earlier plan of ontick's gave the running kernel and this one takes back.
     pub now: CpuList,
     /// By arguments of the next start.
     pub then: CpuList,
+}
+
+impl Isolated {
+    /// With these arguments in the place of those of an earlier plan; `elsewhere` is a boot file that is not edited and gives
+    /// arguments too.
+    pub fn with(args: &[Argument], facts: &Facts, target: &Target, journal: &Journal, elsewhere: &str) -> Self {
+        let is_given = |key: &str| args.iter().any(|argument| argument.key == key);
+        let stays = |key: &str, now: &CpuList| {
+            let running = facts.arguments.iter().filter(|argument| same_key(key_of(argument), key)).last();
+            match running.and_then(|argument| standing::without_given(journal, argument)) {
+                _ if is_given(key) => CpuList::default(),
+                Some(rest) => named(rest, key, facts).or_else(|| named(elsewhere, key, facts)).unwrap_or_default(),
+                None => now.clone(),
+            }
+        };
+        Self {
+            now: stays("isolcpus", &facts.cpus.isolated).with(&stays("nohz_full", &facts.cpus.nohz_full)),
+            then: if is_given("isolcpus") { target.cpus.clone() } else { CpuList::default() },
+        }
+    }
+}
+
+/// The CPUs of the last such argument in a boot file, whatever else is in it.
+fn named(text: &str, key: &str, facts: &Facts) -> Option<CpuList> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')));
+    let value = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| same_key(name, key)).last()?.1;
+    cpus_of(Some(value), facts.cpus.online.last())
 }
 
 /// The text with a line, below `mark`, by which these CPUs are kept off besides those that are already; the same where all are.

@@ -3,6 +3,24 @@
 use crate::journal::{Content, Entry, Journal, Undo};
 use crate::merge;
 
+/// What a boot file that an earlier plan wrote would hold without that, where the argument comes from the plan alone.
+pub(super) fn without_given<'a>(journal: &'a Journal, argument: &str) -> Option<&'a str> {
+    let has = |text: &&str| text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')).any(|w| w == argument);
+    journal.entries().filter(|entry| entry.knob.starts_with("boot")).find_map(|entry| {
+        let Undo::File { original, wanted, stood, base, .. } = &entry.undo else { return None };
+        let rest = original.as_ref().or(base.as_ref()).and_then(text).unwrap_or_default();
+        let is_ours = [Some(wanted), stood.as_ref()].into_iter().flatten().filter_map(text).any(|text| has(&text));
+        (is_ours && !has(&rest)).then_some(rest)
+    })
+}
+
+fn text(content: &Content) -> Option<&str> {
+    match content {
+        Content::Text(text) => Some(text),
+        Content::Bytes(_) => None,
+    }
+}
+
 /// The standing change of a file.
 pub(super) fn of<'a>(journal: &'a Journal, path: &str) -> Option<&'a Entry> {
     journal.entry(path).filter(|entry| matches!(entry.undo, Undo::File { .. }))

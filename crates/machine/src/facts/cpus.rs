@@ -93,7 +93,7 @@ impl Cpus {
 }
 
 /// The CPUs of `isolcpus=managed_irq,domain,2-N`: flags come first, then the list, in which `N` is the last CPU.
-fn cpus_of(value: Option<&str>, last: Option<u32>) -> Option<CpuList> {
+pub(crate) fn cpus_of(value: Option<&str>, last: Option<u32>) -> Option<CpuList> {
     let flagless = value?.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_' || c == ',');
     let last = last.map_or_else(|| "N".into(), |cpu| cpu.to_string());
     flagless.replace('N', &last).parse().ok()
