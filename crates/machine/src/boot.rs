@@ -255,7 +255,10 @@ impl Drafts<'_> {
                             facts.arguments.iter().filter(|a| !loader_entry::is_loaders(a)).collect();
                         // Where somebody removed the one that ontick made, the running kernel may have been booted by that.
                         let base = standing::base_of(self.journal, kernel_cmdline).map(str::to_owned);
-                        let base = base.unwrap_or_else(|| running.join(" ") + "\n");
+                        let base = base.unwrap_or_else(|| {
+                            self.notes.extend(taken_over(kernel_cmdline, &wanted::perhaps_ours(facts, args)));
+                            running.join(" ") + "\n"
+                        });
                         let text = one_line::with(&base, args).map_err(in_file(kernel_cmdline))?;
                         let edit = Edit::new(kernel_cmdline, None, text);
                         self.edits.extend(edit.map(|edit| Edit { base: Some(base), ..edit }));
@@ -332,6 +335,16 @@ impl Drafts<'_> {
 fn read(root: &Root, path: &str) -> Result<String, BootError> {
     let bytes = root.bytes(path).map_err(FileError::of(path, "cannot be read"))?;
     String::from_utf8(bytes).map_err(|_| BootError::NotText(path.into()))
+}
+
+/// After a revert and before the restart the running kernel still has what was taken back.
+fn taken_over(path: &str, arguments: &[&str]) -> Option<String> {
+    let list = arguments.join(" ");
+    (!arguments.is_empty()).then(|| {
+        format!(
+            "{path} takes over {list} of the running kernel: restart first where that is of a plan that was reverted"
+        )
+    })
 }
 
 /// An editor's error, with its file.

@@ -13,8 +13,8 @@ fn back(machine: &Machine, force: bool) -> Reverted {
     reverted
 }
 
-/// Writes the boot files of a profile; what a restart would make of them is not needed.
-fn write_boot_files(machine: &Machine, profile: Profile) {
+/// Writes the boot files of a profile, and returns the plan's notes; what a restart would make of them is not needed.
+fn write_boot_files(machine: &Machine, profile: Profile) -> Vec<String> {
     let mut journal = Journal::open(&machine.root).unwrap();
     let mut facts = machine.facts();
     if facts.cpus.online.is_empty() {
@@ -24,6 +24,7 @@ fn write_boot_files(machine: &Machine, profile: Profile) {
     let plan = boot::plan(&machine.root, &facts, &target, false).unwrap();
     let applied = boot::apply(&machine.root, &plan, &mut journal);
     assert!(applied.stopped.is_none(), "{applied:?}");
+    plan.notes
 }
 
 #[test]
@@ -95,6 +96,40 @@ fn what_others_add_to_a_file_that_ontick_made_stays_with_what_it_needs() {
         assert_eq!(machine.read(path), "root=UUID=8a1c2a50-1b7f-4a59-a5cb-6a0b1a9d8d01 rw quiet usbcore.quirks=x\n");
         assert!(back(&machine, false).steps.is_empty());
     }
+}
+
+#[test]
+fn a_file_that_ontick_made_and_others_added_to_and_removed_is_made_anew_of_both() {
+    let path = "/etc/kernel/cmdline";
+    let machine = unified();
+    write_boot_files(&machine, Profile::DedicatedCore);
+    machine.write(path, &machine.read(path).replace('\n', " usbcore.quirks=x\n"));
+    write_boot_files(&machine, Profile::DedicatedCore);
+    // The machine is restarted by it, and somebody removes it.
+    machine.write("/proc/cmdline", &machine.read(path));
+    std::fs::remove_file(machine.place(path)).unwrap();
+    let notes = write_boot_files(&machine, Profile::LowLatency);
+    let line = machine.read(path);
+    assert!(line.contains(" usbcore.quirks=x") && !line.contains("isolcpus"), "{line}");
+    assert!(notes.iter().all(|note| !note.contains("takes over")), "{notes:?}");
+    // That was how it stood before this last plan.
+    assert!(back(&machine, false).complete());
+    assert!(!machine.root.exists(path));
+}
+
+#[test]
+fn arguments_of_a_plan_that_was_reverted_and_still_runs_are_named() {
+    let path = "/etc/kernel/cmdline";
+    let machine = unified();
+    assert!(write_boot_files(&machine, Profile::DedicatedCore).iter().all(|note| !note.contains("takes over")));
+    let line = machine.read(path);
+    machine.write("/proc/cmdline", &line);
+    assert!(back(&machine, false).complete());
+    let notes = write_boot_files(&machine, Profile::LowLatency);
+    let isolated = line.split_whitespace().find(|word| word.starts_with("isolcpus=")).unwrap();
+    let is_named = |note: &String| note.starts_with(path) && note.contains(isolated) && note.contains("restart first");
+    assert!(notes.iter().any(is_named), "{notes:?}");
+    assert!(notes.iter().all(|note| !note.contains("skew_tick")), "it is wanted: {notes:?}");
 }
 
 #[test]

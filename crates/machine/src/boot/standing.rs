@@ -26,10 +26,10 @@ pub(super) fn of<'a>(journal: &'a Journal, path: &str) -> Option<&'a Entry> {
     journal.entry(path).filter(|entry| matches!(entry.undo, Undo::File { .. }))
 }
 
-/// What a file that ontick made had to hold besides ontick's part.
+/// What a file that ontick wrote held before, or had to hold besides ontick's part where it was not there.
 pub(super) fn base_of<'a>(journal: &'a Journal, path: &str) -> Option<&'a str> {
     match of(journal, path).map(|entry| &entry.undo) {
-        Some(Undo::File { base: Some(Content::Text(base)), .. }) => Some(base),
+        Some(Undo::File { original, base, .. }) => original.as_ref().or(base.as_ref()).and_then(text),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::facts::arguments::{key_of, same_key};
 use crate::facts::{Facts, Preemption};
 use crate::target::{Profile, Target};
 
@@ -32,6 +33,20 @@ pub struct Setting {
     pub value: String,
     /// Why it is wanted.
     pub why: &'static str,
+}
+
+/// The arguments that a profile asks for on some machine.
+const OF_PROFILES: [&str; 7] =
+    ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity", "threadirqs", "preempt", "skew_tick"];
+
+/// Those of the running kernel that a profile could have given it, and that are not wanted.
+pub(super) fn perhaps_ours<'a>(facts: &'a Facts, wanted: &[Argument]) -> Vec<&'a str> {
+    let is_wanted = |key: &str| wanted.iter().any(|argument| same_key(&argument.key, key));
+    let left = |argument: &&str| {
+        let key = key_of(argument);
+        OF_PROFILES.iter().any(|ours| same_key(ours, key)) && !is_wanted(key)
+    };
+    facts.arguments.iter().filter(left).collect()
 }
 
 /// Kernel arguments, and notes on those that this kernel could not use.
