@@ -55,7 +55,7 @@ impl Isolated {
 fn named(text: &str, key: &str, facts: &Facts) -> Option<CpuList> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'')));
-    let value = words.filter_map(|word| word.split_once('=')).filter(|(name, _)| same_key(name, key)).last()?.1;
+    let value = words.filter_map(|word| word.split_once('=')).rfind(|(name, _)| same_key(name, key))?.1;
     cpus_of(Some(value), facts.cpus.online.last())
 }
 
