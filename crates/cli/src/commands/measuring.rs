@@ -121,6 +121,8 @@ struct Measured {
     failure: Option<Error>,
     /// Why no requirement is proven.
     unproven: Option<String>,
+    /// The series that were asked for.
+    asked: Vec<Series>,
 }
 
 fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> Result<Measured, Failure> {
@@ -190,7 +192,7 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
     document::complete(&mut run, series, began.elapsed(), stop.load(Relaxed));
     run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);
-    Ok(Measured { run, journal, failure, unproven })
+    Ok(Measured { run, journal, failure, unproven, asked: asked.series })
 }
 
 impl Measured {
@@ -198,6 +200,9 @@ impl Measured {
     fn deliver(mut self, output: &OutputFlags, judged: &dyn Fn(&Series) -> bool) -> Result<Outcome, Failure> {
         output.judge(&mut self.run, judged);
         self.unproven.iter().for_each(|why| self.run.leave_unproven(why));
+        if self.run.interrupted && lacks_series(&self.asked, &self.run.series, judged) {
+            self.run.leave_unproven("the run was cut short before it came to all that this is about");
+        }
         let recorded = output.write_record(&self.run);
         // The journal goes when the record is safely written, and only then, whatever becomes of the other files.
         let (kept, mut attempts) = (recorded.is_err(), Attempts::default());
@@ -213,6 +218,16 @@ impl Measured {
         })?;
         // What was measured before it is shown and kept.
         self.failure.map_or(Ok(outcome), |failure| Err(failure.into()))
+    }
+}
+
+/// Whether fewer series came than were asked for, of those that are judged. What is judged by what came of it is not known
+/// among those asked for: then of all.
+fn lacks_series(asked: &[Series], came: &[Series], judged: &dyn Fn(&Series) -> bool) -> bool {
+    let count = |all: &[Series]| all.iter().filter(|series| judged(series)).count();
+    match count(asked) {
+        0 => came.len() < asked.len(),
+        asked => count(came) < asked,
     }
 }
 
@@ -252,4 +267,22 @@ fn begin(asked: &Measurement) -> Run {
     run.simulated = asked.simulated.clone();
     (run.findings, run.facts, run.notes) = (asked.findings.clone(), asked.facts.clone(), asked.notes.clone());
     run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_interrupted_run_did_not_come_to_counts_where_it_is_judged() {
+        let series = |names: &[&str]| names.iter().map(|name| Series::from(name.to_string())).collect::<Vec<_>>();
+        let asked = series(&["stock", "ours a", "ours b"]);
+        let ours = |series: &Series| series.name.starts_with("ours");
+        assert!(lacks_series(&asked, &series(&["stock", "ours a"]), &|_| true));
+        assert!(lacks_series(&asked, &series(&["stock", "ours a"]), &ours));
+        assert!(!lacks_series(&asked, &series(&["ours a", "ours b"]), &ours));
+        assert!(!lacks_series(&asked, &asked, &|_| true));
+        // Of what is marked once it was measured.
+        assert!(lacks_series(&asked, &series(&["marked"]), &|series| series.name == "marked"));
+    }
 }

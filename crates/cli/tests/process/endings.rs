@@ -215,6 +215,32 @@ fn a_proof_that_is_interrupted_within_its_first_block_keeps_the_stock_side() {
     }
 }
 
+/// The first part is measured, and met; the others never begin.
+#[test]
+fn a_run_of_several_parts_that_is_interrupted_in_the_first_is_not_proven() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("run.json.journal");
+    for parts in [&["--method", "all"][..], &["--cpus", "1,all"]] {
+        let words = ["latency", "timer", "--duration", "1h", "--policy", "other", "--require", "max < 1h"];
+        let record = folder.path().join("run.json");
+        let child = ontick(&[&words[..], parts].concat())
+            .arg("--record")
+            .arg(&record)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let has_samples = || std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("{\"series\":0"));
+        crate::wait_until("samples in the journal", has_samples);
+        crate::send(child.id(), rustix::process::Signal::INT);
+        let output = child.wait_with_output().unwrap();
+        let said = crate::stdout(&output);
+        assert_eq!(output.status.code(), Some(3), "{parts:?}: {said}{}", stderr(&output));
+        let wrapped = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(wrapped.contains("cut short before it came to all that this is about"), "{said}");
+    }
+}
+
 #[test]
 fn a_job_once_an_hour_and_a_time_of_day_end_on_ctrl_c() {
     let hourly = ["latency", "timer", "--interval", "1h", "--duration", "3h"];
