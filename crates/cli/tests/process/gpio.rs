@@ -465,3 +465,20 @@ fn a_dump_has_the_edges_of_all_lines_and_is_read_by_others() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), text);
     fails(&["gpio", "watch", &seventeen, "--edges", "rising", "--vcd", "/nowhere/x"], &["--edges"]);
 }
+
+/// Edges after it are not looked for any more, so nothing is said of the level then.
+#[test]
+fn a_dump_of_so_many_edges_ends_at_the_last_of_them() {
+    let chip = Chip::wired("count");
+    let seventeen = chip.line(17);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.vcd");
+    let watch = Process::watch(&seventeen, &["--count", "5", "--vcd", file.to_str().unwrap()]);
+    well(&["gpio", "set", &format!("{}=0", chip.line(4)), "--toggle", "1ms", "--count", "40"]);
+    let edges = watch.seen();
+    assert_eq!(edges.len(), 5);
+    let text = std::fs::read_to_string(file).unwrap();
+    let begun_ns: u64 = text.split_once("#0 is ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
+    let last = text.lines().filter_map(|line| line.strip_prefix('#')).next_back().unwrap();
+    assert_eq!(begun_ns + last.parse::<u64>().unwrap(), edges[4]["time_ns"].as_u64().unwrap(), "{text}");
+}

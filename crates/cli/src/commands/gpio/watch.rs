@@ -87,6 +87,9 @@ struct Shown<'a> {
 struct Tally {
     edges: u64,
     lost: u64,
+    /// The time of the last edge, in ns, once as many were seen as were asked for.
+    full_ns: Option<u64>,
+    last_ns: u64,
 }
 
 impl Watch {
@@ -99,7 +102,7 @@ impl Watch {
         privileges::GPIO_WATCH.settle()?;
         let watched: Vec<_> = lines.iter().map(watched).collect();
         begin(&watched);
-        let (tally, ended) = thread::scope(|scope| {
+        let (tally, ended, dumped) = thread::scope(|scope| {
             let (sender, receiver) = sync_channel(WAITING);
             for (index, line) in lines.into_iter().enumerate() {
                 let (sender, stop, tells_all) = (sender.clone(), &stop, dump.is_some());
@@ -110,9 +113,10 @@ impl Watch {
             let ended = self.print(&watched, &receiver, &mut dump, &mut tally);
             // The threads end too, whyever this did.
             stop.store(true, Relaxed);
-            (tally, ended)
+            let until_ns = tally.full_ns.unwrap_or_else(|| ClockId::Monotonic.now_ns());
+            let dumped = dump.map_or(Ok(()), |dump| end_dump(dump, &receiver, until_ns));
+            (tally, ended, dumped)
         });
-        let dumped = dump.map_or(Ok(()), |dump| dump.end(ClockId::Monotonic.now_ns()));
         let simulated = watched.iter().map(|line| render::note(line.backend)).max().unwrap_or_default();
         terminal::say(&format!("{}, {} lost{simulated}", counted(tally.edges, "edge"), count(tally.lost)));
         ended?;
@@ -177,12 +181,14 @@ impl Watch {
                 };
                 tally.edges += 1;
                 tally.lost += u64::from(edge.lost);
+                tally.last_ns = tally.last_ns.max(edge.time_ns);
                 if let Some(dump) = dump {
                     dump.edge(index, edge);
                 }
                 let since_ns = last_ns.insert(index, edge.time_ns).map(|last| edge.time_ns.saturating_sub(last));
                 text += &self.render(line, edge, since_ns)?;
                 if self.count == Some(tally.edges) {
+                    tally.full_ns = Some(tally.last_ns);
                     return out(&text).map(|_| ());
                 }
             }
@@ -220,6 +226,17 @@ fn begin(watched: &[Watched]) {
     terminal::say(&format!("Watching {}; Ctrl-C ends.", names.join(", ")));
 }
 
+/// Ends a dump at `until_ns`, with the edges until then that the threads still tell of: later ones are not all known.
+fn end_dump<W: Write>(mut dump: Dump<W>, reported: &Receiver<Message>, until_ns: u64) -> io::Result<()> {
+    for (index, report) in reported {
+        match report {
+            Report::Edge(edge) if edge.time_ns <= until_ns => dump.edge(index, edge),
+            _ => {}
+        }
+    }
+    dump.end(until_ns)
+}
+
 /// Tells of a line's edges until `stop`, or until nobody listens; `tells_all`: also of times without any.
 fn follow(index: usize, mut line: Line, tells_all: bool, sender: &SyncSender<Message>, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
@@ -251,5 +268,27 @@ fn out(text: &str) -> Result<bool, Failure> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(format!("cannot write to standard output: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dump_ends_where_not_all_edges_are_known_any_more() {
+        let mut written = Vec::new();
+        let begun = ["a", "b"].map(|name| Begun { name: name.into(), level: false, read_ns: 1_000 });
+        let mut dump = Dump::begin(&mut written, begun.into()).unwrap();
+        let edge = |rising, time_ns| Edge { rising, time_ns, lost: 0 };
+        dump.edge(0, edge(true, 1_500));
+        let (sender, receiver) = sync_channel(8);
+        let rest =
+            [(1, Report::Edge(edge(true, 1_400))), (1, Report::Quiet(9_000)), (0, Report::Edge(edge(false, 1_600)))];
+        rest.into_iter().for_each(|message| sender.send(message).unwrap());
+        drop(sender);
+        end_dump(dump, &receiver, 1_500).unwrap();
+        let text = String::from_utf8(written).unwrap();
+        assert!(text.ends_with("$end\n#400\n1\"\n#500\n1!\n"), "{text}");
     }
 }
