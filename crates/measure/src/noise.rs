@@ -3,7 +3,7 @@
 use ontick_record::Case;
 use ontick_record::run::{Series, Settings};
 use ontick_rt::clock::{Clock, ClockId};
-use ontick_rt::gaps::{Gap, Gaps};
+use ontick_rt::gaps::{Gap, Gaps, LEAST_DUTY};
 use ontick_rt::wait::DUTY;
 use ontick_rt::{cpus, watchdog};
 
@@ -30,9 +30,12 @@ impl Job {
     }
 
     fn check(&self) -> Result<(), Error> {
-        match self.duty > 0.0 && self.duty <= 1.0 {
+        match (LEAST_DUTY..=1.0).contains(&self.duty) {
             true => Ok(()),
-            false => Err(Error::Impossible("the duty must be above 0% and at most 100%".into())),
+            false => Err(Error::Impossible(format!(
+                "the duty must be at least {}% and at most 100%: with less hardly any time would be watched",
+                LEAST_DUTY * 100.0
+            ))),
         }
     }
 }
@@ -212,10 +215,10 @@ mod tests {
         let taken_ns = series.latency.mean_ns.unwrap_or(0.0) * series.latency.count() as f64;
         assert!(taken_ns <= watched_ns as f64 + 1.0, "{taken_ns} of {watched_ns}");
         assert!(watched_ns > 0 && watched_ns < took_ns, "{watched_ns} of {took_ns}");
-        for duty in [0.0, 1.1, f64::NAN] {
+        for duty in [0.0, 0.000_000_01, 0.0049, 1.1, f64::NAN] {
             let job = Job { duty, ..Job::new(100) };
             let refused = measure("gaps", job, Placement::stock(), limits, &mut observer).unwrap_err();
-            assert!(refused.to_string().contains("duty"), "{refused}");
+            assert!(refused.to_string().contains("the duty must be at least 0.5%"), "{refused}");
         }
     }
 }

@@ -259,8 +259,11 @@ impl SampleRequirement {
         }
     }
 
-    /// Of gaps none at all may be what is wanted: each was shorter than what was looked for.
+    /// Of gaps none at all may be what is wanted: each was shorter than what was looked for, if anything was looked at.
     fn look_at_none(&self, run: &Run, s: &Series) -> (bool, f64, String) {
+        if s.settings.watched_ns == Some(0) {
+            return (false, f64::INFINITY, "no time was watched".into());
+        }
         match (self.what, s.settings.shortest_ns) {
             (What::Max | What::Percentile(_), Some(shortest_ns @ 1..))
                 if run.measurement == Measurement::Noise && self.holds(shortest_ns - 1) =>

@@ -33,6 +33,14 @@ pub(crate) fn sentence(run: &Run, series: &Series) -> Option<String> {
     Some(if by_cpu.is_empty() { of_all } else { format!("{of_all} By CPU: {}.", by_cpu.join(", ")) })
 }
 
+/// How long was watched in all, where the record says so.
+pub(crate) fn watched(run: &Run, series: &Series) -> Option<u64> {
+    match is_together(series) {
+        true => watched_ns(&members(run, series).map(|(_, one)| one).collect::<Vec<_>>()),
+        false => series.settings.watched_ns,
+    }
+}
+
 fn of_one(series: &Series) -> Option<String> {
     let watched_ns = series.settings.watched_ns.filter(|ns| *ns > 0)?;
     Some(percent(taken_ns(&[series]) / watched_ns as f64))

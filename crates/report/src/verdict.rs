@@ -192,7 +192,13 @@ fn gaps(run: &Run, series: &Series, who: &str) -> String {
         (true, 0) => format!("{who} lost its CPU to no firmware, hardware or hypervisor{over}: no gap was found."),
         // What the tracer hwlat finds is not the kernel's.
         (true, _) => format!("{who} lost its CPU to firmware, hardware or a hypervisor {seen}{over}: {lengths}."),
-        (false, 0) => format!("Nothing took the CPU away from a spinning thread{over}: no gap was found."),
+        (false, 0) => match taken::watched(run, series) {
+            Some(0) => "No time was watched, so nothing is known of gaps.".into(),
+            Some(ns) => {
+                format!("Nothing took the CPU away from a spinning thread in {} watched: no gap was found.", plain(ns))
+            }
+            None => format!("Nothing took the CPU away from a spinning thread{over}: no gap was found."),
+        },
         (false, _) => format!("{who} took the CPU away from a spinning thread {seen}{over}: {lengths}.{taken}"),
     }
 }
@@ -426,6 +432,12 @@ mod tests {
         let noise = Run { measurement: "noise".into(), duration_ns: 2_000_000_000, ..run(0, 0) };
         let text = verdict(&noise);
         assert_eq!(text, "Nothing took the CPU away from a spinning thread in 2s: no gap was found.");
+        let mut watched = noise.clone();
+        watched.series[0].settings.watched_ns = Some(1_800_000_000);
+        let text = verdict(&watched);
+        assert_eq!(text, "Nothing took the CPU away from a spinning thread in 1.8s watched: no gap was found.");
+        watched.series[0].settings.watched_ns = Some(0);
+        assert_eq!(verdict(&watched), "No time was watched, so nothing is known of gaps.");
         // As the journal of a run that was killed while it began.
         assert!(verdict(&Run { duration_ns: 0, ..noise }).starts_with("Nothing was measured"));
     }

@@ -47,6 +47,7 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--wake-within", "50"], &["unit"]);
     fails(&["latency", "timer", "--wake-within", "never"], &["never", "TIME|off"]);
     fails(&["latency", "noise", "--duty", "0%"], &["above 0%"]);
+    fails(&["latency", "noise", "--duty", "0.0001%"], &["at least 0.5%"]);
     fails(&["latency", "noise", "--hwlat", "--duty", "50%"], &["--hwlat", "--duty"]);
     fails(&["latency", "timer", "--load", "much"], &["choose one of"]);
     fails(&["latency", "timer", "--count", "0"], &["0 is not from 1 to 18446744073709551615 (see"]);

@@ -83,6 +83,12 @@ fn no_gap_at_all_is_within_every_limit_from_the_shortest_on() {
         let judged = judged(&noise, requirement);
         assert!(!judged.met && judged.observed == "no samples", "{requirement}: {}", judged.observed);
     }
+    for (watched_ns, met) in [(1, true), (0, false)] {
+        let mut gaps = gaps.clone();
+        gaps.settings.watched_ns = Some(watched_ns);
+        let judged = "max < 100ms".parse::<Requirement>().unwrap().judge(&noise, [&gaps]);
+        assert_eq!(judged.met, met, "{watched_ns}: {}", judged.observed);
+    }
     assert!(!judged(&ours(), "max < 100ms").met, "a job that never ran was never in time");
 }
 
