@@ -13,6 +13,8 @@ use crate::{Error, Limits, Observer, Placement, session};
 
 /// A run can be ended this often, in ns.
 const BREATH_NS: u64 = 100_000_000;
+/// The first look of a run is this long at most, in ns, and each one after it twice as long.
+const FIRST_BREATH_NS: u64 = 1_000_000;
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,6 +93,10 @@ struct Noise {
     clock: String,
     began_ns: u64,
     watched: Watched,
+    /// How long the next look is at most.
+    breath_ns: u64,
+    /// When the run ends.
+    end_ns: u64,
 }
 
 impl Noise {
@@ -104,6 +110,8 @@ impl Noise {
             clock: name,
             began_ns,
             watched: Watched::default(),
+            breath_ns: BREATH_NS,
+            end_ns: u64::MAX,
         }
     }
 }
@@ -139,8 +147,10 @@ impl Watched {
 
 impl Probe for Noise {
     fn next(&mut self) -> Sample {
-        let end_ns = self.gaps.now_ns() + BREATH_NS;
-        let gap = self.gaps.next_before(end_ns);
+        let breath_end_ns = self.gaps.now_ns() + self.breath_ns;
+        self.breath_ns = (self.breath_ns * 2).min(BREATH_NS);
+        // A gap that begins after the run belongs to nothing, and is not watched for.
+        let gap = self.gaps.next_before(breath_end_ns.min(self.end_ns));
         self.watched.saw(gap);
         Sample {
             now_ns: self.gaps.now_ns(),
@@ -153,6 +163,12 @@ impl Probe for Noise {
 
     fn begin(&mut self) {
         self.watched.begin(self.gaps.watched_ns());
+        // Its time is counted from the first look on.
+        self.breath_ns = FIRST_BREATH_NS;
+    }
+
+    fn will_end_at(&mut self, end_ns: u64) {
+        self.end_ns = end_ns;
     }
 
     fn recorded(&mut self) {
@@ -201,6 +217,24 @@ mod tests {
         // The last came after its end.
         watched.saw(gap(900));
         assert_eq!(watched.ns(21_000), 7_100);
+    }
+
+    #[test]
+    fn a_run_without_a_gap_watches_no_longer_than_it_lasts() {
+        let (stop, mut look) = (AtomicBool::new(false), |_: &Live| {});
+        let mut observer = Observer::new(&stop, &mut look);
+        for length_ns in [30_000_000, 150_000_000] {
+            let limits = Limits::new(Length::Duration(length_ns));
+            let job = Job { shortest_ns: 3_600_000_000_000, duty: 1.0 };
+            let mut watched = || {
+                let series = measure("gaps", job, Placement::stock(), limits, &mut observer).unwrap();
+                assert_eq!(series.latency.count(), 0);
+                series.settings.watched_ns.unwrap()
+            };
+            // Another may have the CPU when a look is to end, which is then so much longer: not each time.
+            let least_ns = (0..20).map(|_| watched()).find(|ns| *ns < length_ns + 20_000_000);
+            assert!(least_ns.is_some_and(|ns| ns >= length_ns), "{least_ns:?} of {length_ns}");
+        }
     }
 
     #[test]

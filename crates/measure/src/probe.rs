@@ -49,6 +49,10 @@ pub trait Probe {
     /// The run begins, of several threads at once: a probe that counts times from its own beginning counts them from now.
     fn begin(&mut self) {}
 
+    /// The run is over at this time, in ns on the clock of `Sample::now_ns`: told with its first observation, of runs that last
+    /// for a time.
+    fn will_end_at(&mut self, _end_ns: u64) {}
+
     /// Whether the first observations may be practice, which nobody records: those of a warm-up, and what was due before
     /// the run began. Not where each is somebody's event.
     fn may_practise(&self) -> bool {

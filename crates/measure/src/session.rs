@@ -361,6 +361,7 @@ fn observe<P: Probe>(
         if end_ns == 0 {
             if let Length::Duration(ns) = limits.length {
                 end_ns = sample.now_ns.saturating_add(ns);
+                probe.will_end_at(end_ns);
             }
         }
         // What was due within the run belongs to it, also where it came after: a stall that outlasts the run
