@@ -45,6 +45,10 @@ fn nonsense_on_the_command_line() {
     fails(&["latency", "timer", "--phase", "7ms"], &["shorter than the interval"]);
     fails(&["latency", "timer", "--duty", "120%"], &["100%"]);
     fails(&["latency", "timer", "--wake-within", "50"], &["unit"]);
+    for by_none in [&["gpio", "pwm", "--pwm", "pwmchip0:0", "--width", "1ms"][..], &["link", "test", "--source-002"]] {
+        fails(&[by_none, &["--wake-within", "50us"]].concat(), &[by_none[2], "--wake-within"]);
+    }
+    fails(&["link", "test", "--source-002", "--keep-awake"], &["--source-002", "--keep-awake"]);
     fails(&["latency", "timer", "--wake-within", "never"], &["never", "TIME|off"]);
     fails(&["latency", "noise", "--duty", "0%"], &["above 0%"]);
     fails(&["latency", "noise", "--duty", "0.0001%"], &["at least 0.5%"]);

@@ -32,7 +32,7 @@ pub struct Pwm {
     line: Option<Name>,
     /// A PWM channel of the board makes the pulses instead, on the pin that it is joined to, and does afterwards what it did
     /// before; it takes changes when its driver does
-    #[arg(long, value_name = "CHIP:CHANNEL", conflicts_with_all = ["on_exit", "active_low", "bias", "cpu", "policy", "stock", "keep_awake"])]
+    #[arg(long, value_name = "CHIP:CHANNEL", conflicts_with_all = ["on_exit", "active_low", "bias", "cpu", "policy", "stock", "keep_awake", "wake_within"])]
     pwm: Option<Channel>,
     /// From one pulse to the next, 10us to 1s, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "20ms", value_parser = flags::interval)]

@@ -34,7 +34,7 @@ pub struct Test {
     frames: u32,
     /// Send bare bits by source 002's own method: usleep, shortened by its overhead; a receiver of its own process that
     /// takes interrupts; normal scheduling; no frames. 400 bits count as a frame
-    #[arg(long = "source-002", conflicts_with_all = ["code", "short", "step", "parity", "payload", "method", "cpu", "policy", "stock"])]
+    #[arg(long = "source-002", conflicts_with_all = ["code", "short", "step", "parity", "payload", "method", "cpu", "policy", "stock", "keep_awake", "wake_within"])]
     source_002: bool,
     /// Measure source 002's method, its setting, and the fastest setting that loses no frame (polled: one in five, which
     /// a return line bears), confined to 1 CPU and with all
