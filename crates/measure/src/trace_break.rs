@@ -55,6 +55,14 @@ impl TraceBreak {
                 turned_on(&on_path)
             )));
         }
+        let read = |file: &str| tracefs.file(file).map_err(Error::system(OPENING));
+        if read("current_tracer")?.trim() == "nop" && read("set_event")?.trim().is_empty() {
+            return Err(Error::Impossible(
+                "the kernel's trace has no tracer and no event, so what makes a thread late would not be in it: start one \
+                 (trace-cmd start -e sched -e irq)"
+                    .into(),
+            ));
+        }
         let open = |path: &Path| OpenOptions::new().write(true).open(path).map_err(Error::system(OPENING));
         Ok(Self {
             over_ns,
@@ -135,9 +143,13 @@ mod tests {
 
     /// Plain files in place of the kernel's.
     fn traced(on: &str) -> (tempfile::TempDir, Result<TraceBreak, Error>) {
+        traced_by(on, "nop\n", "sched:sched_switch\n")
+    }
+
+    fn traced_by(on: &str, tracer: &str, events: &str) -> (tempfile::TempDir, Result<TraceBreak, Error>) {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("tracing_on"), on).unwrap();
-        fs::write(folder.path().join("trace_marker"), "").unwrap();
+        let files = [("tracing_on", on), ("trace_marker", ""), ("current_tracer", tracer), ("set_event", events)];
+        files.iter().for_each(|(file, text)| fs::write(folder.path().join(file), text).unwrap());
         let opened = TraceBreak::open(&Tracefs::of_files(folder.path().into()), 100_000);
         (folder, opened)
     }
@@ -173,6 +185,9 @@ mod tests {
     fn where_nothing_can_be_stopped_that_is_said_before_anything_begins() {
         let refused = |on: &str| traced(on).1.err().unwrap().to_string();
         assert!(refused("0\n").contains("is off"), "{}", refused("0\n"));
+        let nothing = traced_by("1\n", "nop\n", "").1.err().unwrap().to_string();
+        assert!(nothing.contains("no tracer and no event") && nothing.contains("trace-cmd start"), "{nothing}");
+        assert!(traced_by("1\n", "function_graph\n", "").1.is_ok());
         let nowhere = TraceBreak::open(&Tracefs::of_files("/nonexistent".into()), 1).err().unwrap().to_string();
         assert!(nowhere.contains("tracefs") && nowhere.contains("No such file"), "{nowhere}");
     }

@@ -15,6 +15,8 @@ fn with_trace(folder: &Path, on: &str, command: &str) -> Option<std::process::Ou
     fs::create_dir_all(folder.join("instances")).unwrap();
     fs::write(folder.join("tracing_on"), on).unwrap();
     fs::write(folder.join("trace_marker"), "").unwrap();
+    fs::write(folder.join("current_tracer"), "nop\n").unwrap();
+    fs::write(folder.join("set_event"), "sched:sched_switch\n").unwrap();
     with_mounts(&format!("mount --bind {} /sys/kernel/tracing; {command}", folder.display()))
 }
 

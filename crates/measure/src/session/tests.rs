@@ -332,7 +332,8 @@ fn a_latency_over_the_limit_ends_all_threads_of_a_run() {
 #[test]
 fn stopping_a_trace_allocates_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    ["tracing_on", "trace_marker"].iter().for_each(|file| std::fs::write(folder.path().join(file), "1").unwrap());
+    let files = ["tracing_on", "trace_marker", "current_tracer", "set_event"];
+    files.iter().for_each(|file| std::fs::write(folder.path().join(file), "1").unwrap());
     let trace = TraceBreak::open(&Tracefs::of_files(folder.path().into()), 10).unwrap();
     let stop = AtomicBool::new(false);
     let ending = Ending::of(&stop, Some(Arc::new(trace)));
