@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use machine::stop::{Manner, at_each_step};
-use machine::{Machine, difference, state};
+use machine::{Machine, back, difference, state};
 use ontick_machine::plan::State;
 use ontick_machine::root::{Act, Hook, Verdict};
 use ontick_machine::status::SettingState;
 use ontick_machine::{
-    Finding, Journal, Profile, Remedy, Reverted, Root, Severity, Status, Target, TuningPlan, apply, boot, check,
-    revert, status,
+    Finding, Journal, Profile, Remedy, Severity, Status, Target, TuningPlan, apply, boot, check, status,
 };
 
 const BANNED: &str = "/irqbalance/banned-cpus";
@@ -44,13 +43,6 @@ fn rivals(machine: &Machine) -> Finding {
 
 fn now(machine: &Machine) -> Status {
     status(&machine.root, &Journal::read(&machine.root).unwrap())
-}
-
-fn back(root: &Root) -> Reverted {
-    let mut journal = Journal::open(root).unwrap();
-    let reverted = revert(root, &mut journal, false);
-    journal.close();
-    reverted
 }
 
 #[test]

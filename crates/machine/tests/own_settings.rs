@@ -6,12 +6,12 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use machine::stop::{Manner, at_each_step};
-use machine::{Machine, difference, state};
+use machine::{Machine, back, difference, state};
 use ontick_machine::own_setting::{OwnSetting, same_file};
 use ontick_machine::plan::{OWN, State};
 use ontick_machine::profile_file::ProfileFile;
 use ontick_machine::status::SettingState;
-use ontick_machine::{Journal, Profile, Reverted, Root, Target, TuningPlan, apply, boot, revert, status};
+use ontick_machine::{Journal, Profile, Target, TuningPlan, apply, boot, status};
 
 const PAGES: &str = "/proc/sys/vm/nr_hugepages";
 const SCHEDULER: &str = "/sys/block/sda/queue/scheduler";
@@ -38,13 +38,6 @@ fn plan(machine: &Machine, own: &[(&str, &str)]) -> TuningPlan {
 }
 
 const ALL: [(&str, &str); 3] = [("vm.nr_hugepages", "64"), (SCHEDULER, "none"), (BUFFERS, "4096 87380 16777216")];
-
-fn back(root: &Root) -> Reverted {
-    let mut journal = Journal::open(root).unwrap();
-    let reverted = revert(root, &mut journal, false);
-    journal.close();
-    reverted
-}
 
 #[test]
 fn they_are_changed_and_put_back_as_any_knob() {

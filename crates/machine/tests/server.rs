@@ -9,12 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use machine::stop::{Kill, Manner, at_each_step};
-use machine::{Machine, state};
+use machine::{Machine, back, state};
 use ontick_machine::plan::State;
 use ontick_machine::root::{Act, Hook, Verdict};
-use ontick_machine::{
-    Finding, Journal, Profile, Remedy, Reverted, Root, Severity, Target, TuningPlan, apply, check, revert,
-};
+use ontick_machine::{Finding, Journal, Profile, Remedy, Severity, Target, TuningPlan, apply, check};
 
 /// CPU 3 is the one for timed programs; it is in package 1, with CPU 1.
 fn lay() -> Machine {
@@ -35,13 +33,6 @@ fn plan(machine: &Machine, knob: &str) -> TuningPlan {
 fn finding(machine: &Machine, id: &str) -> Option<Finding> {
     let all = check(&machine.facts(), &machine.target(Profile::DedicatedCore), &Remedy::to_string);
     all.into_iter().find(|finding| finding.id == id)
-}
-
-fn back(root: &Root) -> Reverted {
-    let mut journal = Journal::open(root).unwrap();
-    let reverted = revert(root, &mut journal, false);
-    journal.close();
-    reverted
 }
 
 /// Stops the change at each of its steps, on a machine that goes its own way as `kernel` says.

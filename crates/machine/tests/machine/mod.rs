@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ontick_machine::{Facts, Profile, Root, Target, TuningPlan};
+use ontick_machine::{Facts, Journal, Profile, Reverted, Root, Target, TuningPlan, revert};
 
 pub const MACHINES: [&str; 8] =
     ["pi3b-stretch", "pi3b-bookworm", "pi4", "pi5", "beaglebone", "x86-grub", "x86-systemd-boot", "vm"];
@@ -72,6 +72,14 @@ pub fn state(machine: &Machine) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = machine.snapshot();
     all.retain(|path, _| !["var", "var/lib"].iter().any(|keep| path.as_os_str() == *keep));
     all
+}
+
+/// Puts back what a journal has, as `tune revert` does.
+pub fn back(root: &Root) -> Reverted {
+    let mut journal = Journal::open(root).unwrap();
+    let reverted = revert(root, &mut journal, false);
+    journal.close();
+    reverted
 }
 
 /// The paths that differ, and how the first does.

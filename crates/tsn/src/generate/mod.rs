@@ -14,8 +14,7 @@ mod text;
 
 use std::ops::RangeInclusive;
 
-use crate::egress::EgressTiming;
-use crate::network::{Kind, Link, Network, Node, Overhead};
+use crate::network::{Kind, Link, Network, Node};
 use crate::planning::random::Random;
 
 use self::draws::Draws;
@@ -145,15 +144,7 @@ impl Wanted {
         let node = |name, kind| Node { name, system_name: None, kind };
         let mut nodes: Vec<Node> = (1..=switches).map(|n| node(format!("s{n}"), Kind::Switch)).collect();
         nodes.extend((1..=self.stations()).map(|n| node(format!("h{n}"), Kind::Station)));
-        Network {
-            nodes,
-            links,
-            streams: Vec::new(),
-            sync_error_ns: 0,
-            overhead: Overhead::Wire,
-            timing: EgressTiming::IDEAL,
-            time: None,
-        }
+        Network::without_streams(nodes, links)
     }
 }
 

@@ -162,6 +162,12 @@ pub fn read(text: &str) -> Result<Network, Errors> {
 }
 
 impl Network {
+    /// Nodes and links without streams, of ideal timing, whose messages are what the wire carries.
+    pub fn without_streams(nodes: Vec<Node>, links: Vec<Link>) -> Self {
+        let (streams, overhead, timing) = (Vec::new(), Overhead::Wire, EgressTiming::IDEAL);
+        Self { nodes, links, streams, sync_error_ns: 0, overhead, timing, time: None }
+    }
+
     /// The same network with nodes of this timing. Clocks of two nodes differ by what both planes add to it.
     pub fn timed(mut self, timing: EgressTiming) -> Self {
         let without = self.sync_error_ns.saturating_sub(2 * self.timing.clock_error_ns);

@@ -1,7 +1,6 @@
 //! Networks to try something with.
 
-use super::{Kind, Link, Network, Node, Overhead, Stream};
-use crate::egress::EgressTiming;
+use super::{Kind, Link, Network, Node, Stream};
 
 /// A ring of `switches` with a station at each, and `streams` between them that follow from a formula.
 pub fn ring(switches: usize, streams: usize) -> Network {
@@ -40,13 +39,6 @@ pub fn ring(switches: usize, streams: usize) -> Network {
             vlan: None,
         }
     };
-    Network {
-        nodes: (0..2 * switches).map(node).collect(),
-        links,
-        streams: (0..streams).map(stream).collect(),
-        sync_error_ns: 0,
-        overhead: Overhead::Wire,
-        timing: EgressTiming::IDEAL,
-        time: None,
-    }
+    let streams = (0..streams).map(stream).collect();
+    Network { streams, ..Network::without_streams((0..2 * switches).map(node).collect(), links) }
 }

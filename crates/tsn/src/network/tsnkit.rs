@@ -13,7 +13,6 @@ use csv::{Position, StringRecord};
 use super::read::{LARGEST_SIZE, LONGEST_PERIOD_NS, unreached};
 use super::{Kind, Link, Network, Node, NodeId, Overhead, Stream};
 use crate::config::{Errors, Problem};
-use crate::egress::EgressTiming;
 
 /// What a `rate` other than 1 means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,15 +240,7 @@ pub fn links(text: &str, rates: Option<RateUnit>) -> Result<Network, Errors> {
         .enumerate()
         .map(|(place, name)| Node { name: name.to_string(), system_name: None, kind: kind(place) })
         .collect();
-    Ok(Network {
-        nodes,
-        links,
-        streams: Vec::new(),
-        sync_error_ns: 0,
-        overhead: Overhead::Wire,
-        timing: EgressTiming::IDEAL,
-        time: None,
-    })
+    Ok(Network::without_streams(nodes, links))
 }
 
 const TASK: &[&str] = &["stream", "src", "dst", "size", "period", "deadline", "jitter?"];
