@@ -326,6 +326,11 @@ fn boot_files_get_what_the_kernel_can_use() {
         "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2 preempt=full skew_tick=1"
     );
     assert_eq!((grub.edits.len(), grub.edits[0].path.as_str()), (1, "/etc/default/grub.d/zz-ontick.cfg"));
+    // Switched to while it runs, as by `tune apply`: the next boot does not begin with it.
+    let switched = Machine::lay("x86-grub");
+    switched.write("/sys/kernel/debug/sched/preempt", "none voluntary (full) \n");
+    let again = boot::plan(&switched.root, &switched.facts(), &switched.target(Profile::DedicatedCore), false).unwrap();
+    assert_eq!(args(&again), args(&grub));
     assert_eq!(grub.commands, ["update-grub"]);
     let bone = plan("beaglebone");
     assert_eq!(args(&bone), "");

@@ -77,7 +77,12 @@ pub(super) fn arguments(facts: &Facts, target: &Target) -> (Vec<Argument>, Vec<S
         want("threadirqs", String::new(), "interrupts are handled by threads, which have a priority");
     }
     if target.profile != Profile::ThroughputSafe {
-        let there = matches!(kernel.preemption, Preemption::Rt | Preemption::Full);
+        // What was switched on since is gone with the next boot.
+        let there = match kernel.preemption {
+            Preemption::Rt => true,
+            Preemption::Full => facts.config.has("PREEMPT") != Some(false),
+            _ => false,
+        };
         let by_argument = facts.arguments.get("preempt") == Some("full");
         if kernel.preemption_dynamic == Some(true) && (!there || by_argument) {
             want("preempt", "full".into(), "the kernel itself can be preempted; this kernel lets it be chosen at boot");
