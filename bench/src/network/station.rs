@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use ontick_network::Expected;
-use ontick_network::endpoint::{Incoming, Job as Talk, Listener, Outgoing, Outlet, Reader, TalkerThread, Way};
+use ontick_network::endpoint::{
+    Incoming, Job as Talk, Listener, Outgoing, Outlet, Reader, TalkerThread, Way, quiet_base,
+};
 use ontick_record::Histogram;
 use ontick_rt::clock::ClockId;
 use ontick_rt::cpus;
@@ -25,6 +27,15 @@ const STREAMS: [(u64, u64); 4] = [(1, 40), (2, 120), (4, 240), (8, 600)];
 /// Frames of the listener's ring: an eighth of a second.
 const RING: u32 = 32_768;
 const SECOND: u64 = 1_000_000_000;
+
+/// When the first periods begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// Where messages lie apart from what recurs on the CPU.
+    Quiet,
+    /// Half a second from now.
+    Chance,
+}
 
 /// What came of a turn.
 pub struct Sent {
@@ -65,20 +76,20 @@ impl Sent {
 }
 
 /// A turn of so many seconds, with or without a listener.
-pub fn send(job: &Job, seconds: u64, heard: bool) -> Result<Sent, String> {
+pub fn send(job: &Job, seconds: u64, heard: bool, base: Base) -> Result<Sent, String> {
     let done = std::thread::scope(|scope| {
         let work = || {
             // The talker's CPU is left to it by whoever listens.
             let others: Vec<u32> = cpus::allowed().into_iter().filter(|cpu| *cpu != job.cpu).collect();
             set_affinity(&others).map_err(|e| format!("no CPU is left for the listener: {e}"))?;
-            turn(job, seconds, heard)
+            turn(job, seconds, heard, base)
         };
         scope.spawn(work).join()
     });
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn turn(job: &Job, seconds: u64, heard: bool) -> Result<Sent, String> {
+fn turn(job: &Job, seconds: u64, heard: bool, base: Base) -> Result<Sent, String> {
     let reported = |e: &dyn std::fmt::Display| format!("network: {e}");
     let (here, there) = (Namespace::new().map_err(|e| reported(&e))?, Namespace::new().map_err(|e| reported(&e))?);
     here.join("talker", &there, "listener").map_err(|e| reported(&e))?;
@@ -92,11 +103,14 @@ fn turn(job: &Job, seconds: u64, heard: bool) -> Result<Sent, String> {
         }
         false => None,
     };
-    let base_ns = ClockId::Tai.now_ns() + SECOND / 2;
+    let place = CorePlacement { cpu: Some(job.cpu), policy: Policy::Fifo(job.priority), never_rest: false };
+    let base_ns = match base {
+        Base::Quiet => quiet_base(&streams, place, SECOND / 2).map_err(|e| reported(&e))?.base_ns,
+        Base::Chance => ClockId::Tai.now_ns() + SECOND / 2,
+    };
     let until_ns = base_ns + seconds * SECOND;
     let outlets = vec![Outlet::Packet(sender)];
     let talk = Talk { streams, payloads: Vec::new(), outlets, base_ns, from_ns: base_ns, until_ns, plan: 0 };
-    let place = CorePlacement { cpu: Some(job.cpu), policy: Policy::Fifo(job.priority), never_rest: false };
     let talkers = TalkerThread::start(talk, place).map_err(|e| reported(&e))?;
     let ended = AtomicBool::new(false);
     let talked = std::thread::scope(|scope| {

@@ -55,7 +55,7 @@ impl Scan {
     /// The phase (ns after a multiple of `period_ns`) that lies farthest from the gaps, each weighted by
     /// its length; 0 if there were none.
     pub fn quietest(&self, period_ns: u64) -> u64 {
-        let (busy, bin_ns) = (self.busy(period_ns), period_ns as f64 / BINS as f64);
+        let (busy, bin_ns) = (self.busy(period_ns, BINS), period_ns as f64 / BINS as f64);
         let cost = |phase: usize| -> f64 {
             busy.iter()
                 .enumerate()
@@ -71,17 +71,17 @@ impl Scan {
         (best as f64 * bin_ns) as u64
     }
 
-    /// Time lost to gaps in each of [`BINS`] parts of the period. One gap counts at most a period's part,
+    /// Time lost to gaps in each of `bins` parts of the period, in ns. One gap counts at most an eighth of the period,
     /// so that a single long theft by a hypervisor does not outweigh the tick.
-    fn busy(&self, period_ns: u64) -> Vec<f64> {
-        let bin_ns = period_ns as f64 / BINS as f64;
-        let mut busy = vec![0.0; BINS];
+    pub fn busy(&self, period_ns: u64, bins: usize) -> Vec<f64> {
+        let bin_ns = period_ns as f64 / bins as f64;
+        let mut busy = vec![0.0; bins];
         for gap in &self.gaps {
             let length = (gap.length_ns as f64).min(period_ns as f64 / 8.0);
             let first = ((gap.at_ns % period_ns) as f64 / bin_ns) as usize;
             let touched = (length / bin_ns).ceil().max(1.0) as usize;
             for bin in 0..touched {
-                busy[(first + bin) % BINS] += length / touched as f64;
+                busy[(first + bin) % bins] += length / touched as f64;
             }
         }
         busy
@@ -126,7 +126,7 @@ mod tests {
     fn a_gap_weighs_on_the_parts_of_the_period_that_it_touches() {
         // Of a period of 1 ms each part is 5 us.
         let busy = |at_ns, length_ns| -> Vec<(usize, f64)> {
-            let busy = Scan { gaps: vec![Gap { at_ns, length_ns }], watched_ns: 0 }.busy(1_000_000);
+            let busy = Scan { gaps: vec![Gap { at_ns, length_ns }], watched_ns: 0 }.busy(1_000_000, BINS);
             busy.into_iter().enumerate().filter(|(_, weight)| *weight > 0.0).collect()
         };
         assert_eq!(busy(3_010_000, 20_000), [(2, 5e3), (3, 5e3), (4, 5e3), (5, 5e3)]);

@@ -105,6 +105,10 @@ pub const WATCH: Privileges = Privileges {
     }),
 };
 
+/// A CPU that is watched for half a second.
+pub const WATCHED_CPU: Privileges =
+    Privileges { commands: &["network base-time"], needs: NONE, uses: TIMED, root: Root::NotAsked, keeps: None };
+
 /// Frames of a station.
 pub const FRAMES: Privileges = Privileges {
     commands: &["network talk", "latency roundtrip --interface"],
@@ -256,7 +260,7 @@ pub const TRACING: Privileges = Privileges {
 };
 
 /// All of them, as the page shows them.
-pub const ALL: [&Privileges; 23] = [
+pub const ALL: [&Privileges; 24] = [
     &MEASURING,
     &HWLAT,
     &ROUND_TRIP,
@@ -264,6 +268,7 @@ pub const ALL: [&Privileges; 23] = [
     &GPIO_WATCH,
     &SAMPLE,
     &WATCH,
+    &WATCHED_CPU,
     &FRAMES,
     &DATAGRAMS,
     &LISTENING,

@@ -55,10 +55,15 @@ pub fn base_ns(asked: Option<u64>, periods: impl Iterator<Item = u64> + Clone) -
 }
 
 /// The first time from `from_ns` on that is a whole number of all periods after `base_ns`; none where that takes ages.
-fn next_ns(base_ns: u64, from_ns: u64, mut periods: impl Iterator<Item = u64>) -> Option<u64> {
-    let lcm = |all: u64, period: u64| (all / gcd(all, period)).checked_mul(period).filter(|ns| *ns < 1_000 * SECOND_NS);
-    let all = periods.try_fold(1, lcm)?;
+fn next_ns(base_ns: u64, from_ns: u64, periods: impl Iterator<Item = u64>) -> Option<u64> {
+    let all = common_period(periods)?;
     Some(base_ns + from_ns.saturating_sub(base_ns).div_ceil(all) * all)
+}
+
+/// After how long all periods begin together anew; none where that takes ages.
+pub(super) fn common_period(mut periods: impl Iterator<Item = u64>) -> Option<u64> {
+    let lcm = |all: u64, period: u64| (all / gcd(all, period)).checked_mul(period).filter(|ns| *ns < 1_000 * SECOND_NS);
+    periods.try_fold(1, lcm)
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

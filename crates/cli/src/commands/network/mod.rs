@@ -2,6 +2,7 @@
 
 mod applied_flags;
 mod apply;
+mod base_time;
 mod check;
 mod confirm;
 mod generate;
@@ -43,6 +44,7 @@ pub enum Network {
     Confirm(confirm::Confirm),
     Status(status::Status),
     Revert(revert::Revert),
+    BaseTime(base_time::BaseTime),
     Talk(talk::Talk),
     Listen(listen::Listen),
     #[command(subcommand)]
@@ -62,6 +64,7 @@ impl Network {
             Network::Confirm(confirm) => confirm.run(),
             Network::Status(status) => status.run(),
             Network::Revert(revert) => revert.run(),
+            Network::BaseTime(base_time) => base_time.run(),
             Network::Talk(talk) => talk.run(),
             Network::Listen(listen) => listen.run(),
             Network::Time(time) => time.run(),
