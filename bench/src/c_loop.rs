@@ -60,7 +60,7 @@ mod tests {
             let goals = goals(&[Figures { language: "C", load: "idle".into(), pairs }]);
             goals.into_iter().map(|goal| goal.reached).collect::<Vec<_>>()
         };
-        assert_eq!(reached(100, 110), [Some(true), Some(true)]);
-        assert_eq!(reached(101, 111), [Some(false), Some(false)]);
+        assert_eq!(reached(100, 109), [Some(true), Some(true)]);
+        assert_eq!(reached(101, 112), [Some(false), Some(false)]);
     }
 }
