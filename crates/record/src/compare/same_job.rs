@@ -54,9 +54,11 @@ fn of_series(before: &Series, after: &Series) -> Option<Difference> {
         .or_else(|| same("policy", &|series| series.settings.policy.clone()))
         .or_else(|| same("load", &|series| series.settings.load.clone()))
         .or_else(|| match (before.settings.octets, after.settings.octets) {
-            // Older records do not say.
-            (Some(_), Some(_)) => same("size in octets", &|series| series.settings.octets.unwrap_or(0).to_string()),
-            _ => None,
+            // Records that do not say are of the least size, of frames or of datagrams.
+            (None, Some(60 | 36)) | (Some(60 | 36), None) => None,
+            _ => {
+                same("size in octets", &|series| series.settings.octets.map_or("the least".into(), |of| of.to_string()))
+            }
         })
 }
 
@@ -89,6 +91,10 @@ mod tests {
             of.series[0].settings.octets = Some(octets);
             of
         });
+        assert_eq!(
+            difference(&run(), &sized[1]).unwrap().to_string(),
+            "the size in octets of \"hybrid\" is \"the least\" there and \"1000\" here"
+        );
         let said = difference(&sized[0], &sized[1]).unwrap().to_string();
         assert_eq!(said, "the size in octets of \"hybrid\" is \"60\" there and \"1000\" here");
         assert_eq!(with(&|run| run.environment = None).unwrap(), "the processor is \"a\" there and not known here");
