@@ -17,7 +17,7 @@ const AT_ONCE: u32 = 10_000;
 /// So many frames between two looks are too many to be woken for each,
 const MANY: u32 = 32;
 /// and the next look is so much later: 1 000 frames at a million a second, of a ring of thousands.
-const BETWEEN: Duration = Duration::from_millis(1);
+pub(super) const BETWEEN: Duration = Duration::from_millis(1);
 /// Octets of the largest datagram.
 const LARGEST: usize = 65_536;
 

@@ -11,7 +11,7 @@ use ontick_tsn::network::{Network, NodeId};
 
 use super::listener::{Listener, Message};
 use super::planned::{StationError, interfaces};
-use super::reader::{Reader, UdpReader};
+use super::reader::{BETWEEN, Reader, UdpReader};
 
 /// Frames that the ring of an interface holds: 64 MiB, and a sixth of a second at 200 000 frames a second.
 const RING: u32 = 32_768;
@@ -97,10 +97,11 @@ impl WaysIn {
 
     /// As [`Self::wait`], for whoever only counts what comes: [`Reader::wait_for_many`].
     pub fn wait_for_many(&mut self, listener: &mut Listener, at_most: Duration) -> io::Result<()> {
-        match self.readers.iter_mut().find(|reader| reader.is_flooded()) {
-            Some(reader) => reader.wait_for_many(listener, at_most),
-            None => self.wait(listener, at_most),
+        if self.readers.iter().any(Reader::is_flooded) {
+            std::thread::sleep(at_most.min(BETWEEN));
+            return self.wait(listener, Duration::ZERO);
         }
+        self.wait(listener, at_most)
     }
 
     /// Counts what found no room; to be called once more at the end.
