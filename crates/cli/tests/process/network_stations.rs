@@ -129,6 +129,9 @@ fn a_base_time_that_was_looked_for_is_one_to_talk_from() {
     let talked = cable.talk(&["--interface", "out", "--base-time", &base.to_string(), "--count", "50", "--json"]);
     assert_eq!((talked.status.code(), samples(&record(&talked)["series"][0])), (Some(0), 50));
 
+    let nowhere = base_time(&["--cpu", "1023"]);
+    assert_eq!((nowhere.status.code(), stdout(&nowhere)), (Some(2), String::new()));
+    assert!(stderr(&nowhere).starts_with("ontick: CPU 1023 is not online"), "{}", stderr(&nowhere));
     let refused = in_folder(&cable.folder, "base-time", "b", &[]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).starts_with("ontick: station b sends "), "{}", stderr(&refused));

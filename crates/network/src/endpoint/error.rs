@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ontick_rt::phase::{LONGEST_SCANNED_NS, SCAN_NS};
 use ontick_switch::files::FileError;
 use ontick_switch::user::open::OpenError;
 use ontick_switch::user::packet::LaunchError;
@@ -50,6 +51,14 @@ pub enum EndpointError {
         /// Those that there are.
         online: String,
     },
+    /// The CPU is watched for half a second, which has to hold several cycles.
+    #[error(
+        "the periods of the streams begin together only every {}: at most {} can be told apart in the {} that the CPU is watched for",
+        .0.map_or("few minutes".into(), ontick_units::exact),
+        ontick_units::exact(LONGEST_SCANNED_NS),
+        ontick_units::exact(SCAN_NS)
+    )]
+    LongCycle(Option<u64>),
     /// The talker does not run.
     #[error(transparent)]
     Run(#[from] RunError),

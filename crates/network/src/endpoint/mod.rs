@@ -57,7 +57,7 @@ pub use outlet::{Outlet, Transmit};
 pub use payload::{PayloadReader, PayloadWriter, payloads};
 pub use plan_files::{PlanError, Planned, timing};
 pub use planned::{Incoming, Outgoing, StationError, Way, fingerprint, incoming, interfaces, outgoing, station};
-pub use quiet::{QuietBase, QuietError, quiet_base};
+pub use quiet::{QuietBase, quiet_base};
 pub use reader::{Reader, UdpReader, tai_ahead_of_stamps_ns};
 pub use run::{Job, RunError, Talked, TalkerThread};
 pub use station::StationFiles;

@@ -214,7 +214,7 @@ fn nothing(streams: usize) -> Talked {
     Talked { counts: vec![(0, 0, 0); streams], ..Talked::default() }
 }
 
-fn is_online(cpu: u32) -> Result<(), EndpointError> {
+pub(super) fn is_online(cpu: u32) -> Result<(), EndpointError> {
     let online = cpus::online();
     match online.contains(&cpu) {
         true => Ok(()),

@@ -63,14 +63,18 @@ impl BaseTime {
 fn said(base: &QuietBase, cpu: Option<u32>) -> String {
     let which = cpu.map_or("the CPU".into(), |cpu| format!("CPU {cpu}"));
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let watched = show(base.watched_ns);
     match base.hold_ups {
-        0 => format!("nothing held {which} up in {}: any base time will do", show(base.watched_ns)),
-        times => format!(
-            "{which} was held up {times} times in {}: from this base time on {} of the messages are due meanwhile, from a \
-             whole second on {}",
-            show(base.watched_ns),
+        0 => format!("nothing held {which} up in {watched}: any base time will do"),
+        times if base.is_better() => format!(
+            "{which} was held up {times} times in {watched}: from this base time on {} of the messages are due meanwhile, \
+             from one by chance {}",
             percent(base.held_up),
-            percent(base.held_up_at_a_second)
+            percent(base.held_up_by_chance)
+        ),
+        times => format!(
+            "{which} was held up {times} times in {watched}, at no place of the cycle more than at others: no base time is \
+             better than another"
         ),
     }
 }
@@ -86,13 +90,22 @@ mod tests {
             hold_ups: 127,
             watched_ns: 450_000_000,
             held_up: 0.00012,
-            held_up_at_a_second: 0.0034,
+            held_up_by_chance: 0.0034,
+            as_good: 0.04,
             refused: Vec::new(),
         };
         assert_eq!(
             said(&base, Some(3)),
-            "CPU 3 was held up 127 times in 450ms: from this base time on 0.01 % of the messages are due meanwhile, from a \
-             whole second on 0.34 %"
+            "CPU 3 was held up 127 times in 450ms: from this base time on 0.01 % of the messages are due meanwhile, from one \
+             by chance 0.34 %"
+        );
+        let none = said(&QuietBase { as_good: 0.3, ..base.clone() }, Some(3));
+        assert!(
+            none.ends_with(
+                "no base time is \
+             better than another"
+            ),
+            "{none}"
         );
         let quiet = said(&QuietBase { hold_ups: 0, ..base }, None);
         assert_eq!(quiet, "nothing held the CPU up in 450ms: any base time will do");
