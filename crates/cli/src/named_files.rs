@@ -9,8 +9,10 @@ use clap::ArgMatches;
 use clap::error::{Error, ErrorKind};
 
 /// Options whose files are written, by their names in the declarations.
-const WRITTEN: [&str; 13] =
-    ["record", "html", "svg", "png", "junit", "out", "to", "arrow", "frames", "metrics", "picture", "journal", "vcd"];
+const WRITTEN: [&str; 14] = [
+    "record", "html", "svg", "png", "junit", "out", "to", "arrow", "frames", "metrics", "picture", "journal",
+    "samples", "vcd",
+];
 
 /// Options whose files may be read and replaced at once: what is changed, and a plan that is gone on with.
 const CHANGED: [&str; 2] = ["into", "keep"];

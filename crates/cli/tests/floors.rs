@@ -51,7 +51,7 @@ const HOUSE: [Wing; 25] = [
     Wing { name: GPIO, floor: 2, may_use: &[RT] },
     Wing { name: MACHINE, floor: 2, may_use: &[UNITS, RT, RECORD, UNDO, ETHTOOL] },
     Wing { name: KERNEL, floor: 3, may_use: &[UNITS, RECORD, UNDO, MACHINE] },
-    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, PICO, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
+    Wing { name: MEASURE, floor: 3, may_use: &[UNITS, ARROW, PICO, RT, UNDO, BPF, GPIO, MACHINE, RECORD] },
     Wing { name: ACQUIRE, floor: 3, may_use: &[UNITS, ARROW, RT, GPIO, RECORD] },
     Wing { name: LINK, floor: 3, may_use: &[RT, UNDO, GPIO, RECORD] },
     Wing { name: SWITCH, floor: 3, may_use: &[UNITS, RT, RECORD, UNDO, BPF, NETLINK, ETHTOOL, TSN] },

@@ -69,7 +69,7 @@ impl Probe for Delayed {
         self.pause.until(&mut self.clock, due_ns, asked_ns);
         let now_ns = self.clock.now_ns();
         let latency_ns = Some(now_ns.saturating_sub(due_ns));
-        Sample { now_ns, latency_ns, missed: 0, early: now_ns < due_ns, napped: false }
+        Sample { now_ns, latency_ns, missed: 0, early_ns: due_ns.saturating_sub(now_ns), napped: false }
     }
 
     fn clock(&mut self) -> Option<&mut Clock> {

@@ -202,7 +202,7 @@ impl Probe for Hwlat<'_> {
                 (ClockId::Monotonic.now_ns(), None)
             }
         };
-        Sample { now_ns, latency_ns, missed: 0, early: false, napped: false }
+        Sample { now_ns, latency_ns, missed: 0, early_ns: 0, napped: false }
     }
 
     fn may_practise(&self) -> bool {

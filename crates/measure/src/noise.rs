@@ -156,7 +156,7 @@ impl Probe for Noise {
             now_ns: self.gaps.now_ns(),
             latency_ns: gap.map(|gap| gap.length_ns),
             missed: 0,
-            early: false,
+            early_ns: 0,
             napped: false,
         }
     }

@@ -17,6 +17,8 @@ use ontick_record::run::Maxima;
 
 use crate::explain::{Explainer, Findings};
 use crate::interval_log::IntervalLog;
+use crate::sample_log::{Joining, SampleLog};
+use crate::tap::Tap;
 use crate::{Error, Placement, TraceBreak};
 
 pub use journal::RunJournal;
@@ -59,6 +61,8 @@ pub struct Observer<'a> {
     waits_for_others: bool,
     /// Where times are kept one by one; see [`Observer::keep_intervals`].
     intervals: Option<Arc<IntervalLog>>,
+    /// See [`Observer::keep_samples`].
+    samples: Option<Joining>,
     /// See [`Observer::break_trace`].
     trace: Option<Arc<TraceBreak>>,
     facts: Vec<String>,
@@ -80,6 +84,7 @@ impl<'a> Observer<'a> {
             findings: None,
             waits_for_others: false,
             intervals: None,
+            samples: None,
             trace: None,
             facts: Vec::new(),
             notes: Vec::new(),
@@ -125,6 +130,16 @@ impl<'a> Observer<'a> {
     /// Where times are to be kept one by one, if they are.
     pub(crate) fn intervals(&self) -> Option<Arc<IntervalLog>> {
         self.intervals.clone()
+    }
+
+    /// Has every sample of what is measured next written there.
+    pub fn keep_samples(&mut self, log: &SampleLog) {
+        self.samples = Some(log.joining());
+    }
+
+    /// Those who get every sample of a thread, which is timed together with so many in all.
+    pub(crate) fn taps(&self, series: &str, placement: Placement, together: usize) -> Vec<Tap> {
+        self.samples.iter().map(|log| log.tap(series, placement, together)).collect()
     }
 
     /// What was found of the series that is measured; `None` if nothing is to be explained.

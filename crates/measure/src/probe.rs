@@ -15,8 +15,8 @@ pub struct Sample {
     pub latency_ns: Option<u64>,
     /// Periods that were skipped before it.
     pub missed: u64,
-    /// The wait ended before its time.
-    pub early: bool,
+    /// By how much the wait ended before its time, in ns.
+    pub early_ns: u64,
     /// Nothing was observed yet: the thread rested on the way to a deadline that is far.
     pub napped: bool,
 }
@@ -24,12 +24,12 @@ pub struct Sample {
 impl Sample {
     /// A rest on the way to a deadline, over at `now_ns`.
     pub(crate) fn nap(now_ns: u64) -> Self {
-        Self { now_ns, latency_ns: None, missed: 0, early: false, napped: true }
+        Self { now_ns, latency_ns: None, missed: 0, early_ns: 0, napped: true }
     }
 
     /// When it was due, in ns on the clock of `now_ns`.
     pub(crate) fn due_ns(&self) -> u64 {
-        self.now_ns.saturating_sub(self.latency_ns.unwrap_or(0))
+        self.now_ns.saturating_sub(self.latency_ns.unwrap_or(0)) + self.early_ns
     }
 
     /// How many of the missed periods, which lie evenly between `last_due_ns` and `due_ns`, were due before

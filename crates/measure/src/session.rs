@@ -1,6 +1,8 @@
 //! One timed thread from set-up to result: runs a [`Probe`] and records what it sees, while the calling
 //! thread looks on.
 
+mod kept;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -8,7 +10,7 @@ use std::time::Duration;
 use ontick_record::Uncertainty;
 use ontick_record::run::{Conditions, Contamination, Series, Settings};
 use ontick_rt::clock::ClockId;
-use ontick_rt::recorder::{self, Writer};
+use ontick_rt::recorder;
 use ontick_rt::thread::{ThreadSetup, block_signals};
 use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
@@ -21,6 +23,7 @@ use crate::limits::{Length, Limits};
 use crate::observe::{self, Collector, Observer};
 use crate::probe::{Probe, Sample};
 use crate::{Error, Placement, TraceBreak};
+use kept::Kept;
 
 /// A loop that keeps its CPU for itself this long has run away; see [`ontick_rt::watchdog`].
 const RUNAWAY_AFTER: Duration = Duration::from_secs(10);
@@ -66,7 +69,7 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
     let tids: Vec<AtomicI32> = members.iter().map(|_| AtomicI32::new(0)).collect();
     let cpus: Vec<u32> = members.iter().filter_map(|member| member.placement.cpu).collect();
     let first = observer.part();
-    let (mut collectors, mut writers) = (Vec::new(), Vec::new());
+    let (mut collectors, mut all_kept) = (Vec::new(), Vec::new());
     for (n, (member, tid)) in members.iter().zip(&tids).enumerate() {
         let (writer, reader) = recorder::channel(limits.outlier_ns);
         let mut collector = Collector::new(reader, member.name, limits);
@@ -79,16 +82,16 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
             collector.watch_for_rivals(cpu, member.placement.policy);
         }
         collectors.push(collector);
-        writers.push(writer);
+        all_kept.push(Kept::new(writer, observer.taps(member.name, member.placement, members.len())));
     }
     let names: Vec<&str> = members.iter().map(|member| member.name).collect();
     let timed = std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for ((member, writer), tid) in members.into_iter().zip(&mut writers).zip(&tids) {
+        for ((member, kept), tid) in members.into_iter().zip(&mut all_kept).zip(&tids) {
             let Member { placement, prepare, .. } = member;
             let (recording, start, ending, cpus) = (&recording, &start, &ending, &cpus[..]);
             let thread = std::thread::Builder::new().name("ontick-timed".into()).spawn_scoped(scope, move || {
-                timed(placement, limits, prepare, writer, ending, recording, start, tid, cpus)
+                timed(placement, limits, prepare, kept, ending, recording, start, tid, cpus)
             });
             match thread {
                 Ok(thread) => threads.push(thread),
@@ -214,7 +217,7 @@ fn timed<P: Probe>(
     placement: Placement,
     limits: Limits,
     prepare: impl FnOnce(&ThreadSetup) -> Result<P, Error>,
-    writer: &mut Writer,
+    kept: &mut Kept,
     ending: &Ending,
     recording: &AtomicBool,
     start: &Start,
@@ -254,7 +257,7 @@ fn timed<P: Probe>(
         true => catch_up(&mut probe, ClockId::Monotonic.now_ns(), stop),
         false => None,
     };
-    let (recorded_ns, failure) = observe(&mut probe, first, limits, writer, ending);
+    let (recorded_ns, failure) = observe(&mut probe, first, limits, kept, ending);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
@@ -332,7 +335,7 @@ fn observe<P: Probe>(
     probe: &mut P,
     mut first: Option<Sample>,
     limits: Limits,
-    writer: &mut Writer,
+    kept: &mut Kept,
     ending: &Ending,
 ) -> (u64, Option<Error>) {
     let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
@@ -368,11 +371,11 @@ fn observe<P: Probe>(
         // would else leave no trace.
         let due_ns = sample.due_ns();
         if due_ns >= end_ns {
-            writer.missed(sample.missed_before(end_ns, due_ns, last_due_ns));
+            kept.missed(sample.missed_before(end_ns, due_ns, last_due_ns));
             last_ns = last_ns.max(end_ns);
             break;
         }
-        writer.missed(sample.missed);
+        kept.missed(sample.missed);
         let Some(latency_ns) = sample.latency_ns else { continue };
         let is_over = latency_ns > stop_over_ns;
         if is_over {
@@ -380,12 +383,12 @@ fn observe<P: Probe>(
             ending.come(latency_ns);
         }
         last_due_ns = due_ns;
-        writer.record(sample.now_ns, latency_ns);
+        kept.record(sample.now_ns, due_ns, latency_ns);
         probe.recorded();
         first_ns.get_or_insert(sample.now_ns);
         last_ns = sample.now_ns;
-        if sample.early {
-            writer.early();
+        if sample.early_ns > 0 {
+            kept.early();
         }
         if is_over {
             break;
@@ -393,7 +396,7 @@ fn observe<P: Probe>(
         left -= 1;
     }
     if left > 0 {
-        writer.missed(probe.left_out_before(if end_ns == 0 { u64::MAX } else { end_ns }));
+        kept.missed(probe.left_out_before(if end_ns == 0 { u64::MAX } else { end_ns }));
     }
     (first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns)), failure)
 }

@@ -253,7 +253,7 @@ impl Probe for Wakeup {
         self.shared.bell.wait();
         let now_ns = self.clock.now_ns();
         let (called_ns, missed) = self.shared.calls.answer();
-        Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed, early: false, napped: false }
+        Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(called_ns)), missed, early_ns: 0, napped: false }
     }
 
     fn clock(&mut self) -> Option<&mut Clock> {

@@ -208,12 +208,12 @@ impl<C: Clocks> Probe for Day<C> {
             now_ns: now.monotonic_ns,
             latency_ns,
             missed,
-            early: wall_ns < deadline_ns,
+            early_ns: deadline_ns.saturating_sub(wall_ns),
             napped: false,
         };
         if stepped {
             // How late one was against a clock that was being set says nothing.
-            return Sample { early: false, ..sample(None, 0) };
+            return Sample { early_ns: 0, ..sample(None, 0) };
         }
         let last_ns = self.last_ns.replace(deadline_ns);
         let skipped = last_ns.map_or(0, |last_ns| (deadline_ns - last_ns) / self.times.interval_ns - 1);

@@ -37,6 +37,11 @@ impl Tick {
     pub fn early(&self) -> bool {
         self.now_ns < self.deadline_ns
     }
+
+    /// By how much it did, in ns.
+    pub fn early_ns(&self) -> u64 {
+        self.deadline_ns.saturating_sub(self.now_ns)
+    }
 }
 
 /// Deadlines at `phase + n * period` on a clock.
@@ -260,6 +265,7 @@ mod tests {
         let tick = |now_ns| Tick { index: 0, deadline_ns: 100, now_ns, missed: 0 };
         assert!(tick(99).early() && !tick(100).early() && !tick(101).early());
         assert_eq!((tick(99).latency_ns(), tick(101).latency_ns()), (0, 1));
+        assert_eq!((tick(99).early_ns(), tick(101).early_ns()), (1, 0));
     }
 
     #[test]

@@ -5,12 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ontick_measure::observe::RunJournal;
+use ontick_measure::sample_log::{SampleFile, SampleLog, Written};
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Live, Load, Observer, TraceBreak, document};
 use ontick_record::run::Signal;
+use ontick_record::store::{self, StoreError};
 use ontick_record::{Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
 use ontick_rt::cpus;
+use ontick_units::counted;
 use rustix::thread::CapabilitySet;
 
 use crate::attempts::Attempts;
@@ -49,6 +52,8 @@ pub struct Measurement<'a> {
     pub takes_ns: Option<u64>,
     /// Samples that are handed on meanwhile. The run ends when there is nobody left who takes them.
     pub samples: Option<Box<dyn FnMut() -> Option<Samples>>>,
+    /// Where every sample is written to.
+    pub sample_file: Option<SampleFile>,
     /// What was sampled, asked for when all is measured.
     pub signal: Option<Box<dyn FnOnce() -> Signal>>,
     /// Set by Ctrl-C, where whoever asks has something to take back that was there before.
@@ -76,6 +81,7 @@ impl<'a> Measurement<'a> {
             simulated: None,
             waits_for: None,
             samples: None,
+            sample_file: None,
             signal: None,
             stop: None,
             keeps: (!flags.needs_more()).then(CapabilitySet::empty),
@@ -121,17 +127,21 @@ struct Measured {
     failure: Option<Error>,
     /// Why no requirement is proven.
     unproven: Option<String>,
+    /// Whether the file of samples was written, where there was to be one.
+    samples: Result<(), StoreError>,
     /// The series that were asked for.
     asked: Vec<Series>,
 }
 
 fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> Result<Measured, Failure> {
     output.check()?;
+    asked.sample_file.as_ref().map_or(Ok(()), |file| store::check_writable(file.path()))?;
     // Before rights are given up.
     let trace = asked.break_trace_over.map(TraceBreak::prepare).transpose()?.map(Arc::new);
     let mut run = begin(&asked);
     let stop = asked.stop.take().map_or_else(stop::on_signal, Ok)?;
     asked.keeps.map_or(Ok(()), |more| privileges::MEASURING.settle_but(more))?;
+    let log = asked.sample_file.as_ref().map(SampleLog::begin).transpose()?;
     // Nothing is announced of what turns out to be impossible.
     let mut announced = output.quiet || output.json;
     let (began, mut recorded) = (Instant::now(), false);
@@ -156,6 +166,9 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         }
         if asked.explain {
             observer.explain();
+        }
+        if let Some(log) = &log {
+            observer.keep_samples(log);
         }
         if let Some(trace) = &trace {
             observer.break_trace(trace.clone());
@@ -192,7 +205,23 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
     document::complete(&mut run, series, began.elapsed(), stop.load(Relaxed));
     run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);
-    Ok(Measured { run, journal, failure, unproven, asked: asked.series })
+    let samples = end_log(log, asked.sample_file.as_ref(), &mut run);
+    Ok(Measured { run, journal, failure, unproven, samples, asked: asked.series })
+}
+
+/// Waits until every sample is written, and says how many were and were not.
+fn end_log(log: Option<SampleLog>, file: Option<&SampleFile>, run: &mut Run) -> Result<(), StoreError> {
+    let (Some(log), Some(file)) = (log, file) else { return Ok(()) };
+    let (Written { rows, lost }, name) = (log.end()?, file.path().display());
+    let rows = counted(rows, "row");
+    match lost {
+        0 => run.facts.push(format!("{name} has every sample: {rows}")),
+        _ => run.notes.push(format!(
+            "samples came faster than {name} could be written: it has {rows}, and lacks {}",
+            counted(lost, "sample")
+        )),
+    }
+    Ok(())
 }
 
 impl Measured {
@@ -207,6 +236,7 @@ impl Measured {
         // The journal goes when the record is safely written, and only then, whatever becomes of the other files.
         let (kept, mut attempts) = (recorded.is_err(), Attempts::default());
         attempts.note(recorded);
+        attempts.note(self.samples);
         let delivered = output.deliver_others(&self.run, attempts);
         let journal = match self.journal {
             Some(journal) if kept => Some(journal.path().to_owned()),

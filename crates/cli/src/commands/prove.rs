@@ -136,6 +136,7 @@ impl Prove {
             waits_for: None,
             takes_ns: Some(plan.takes_ns()),
             samples: None,
+            sample_file: None,
             signal: None,
             stop: None,
             keeps: may_settle.then(CapabilitySet::empty),

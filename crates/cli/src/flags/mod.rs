@@ -1,5 +1,6 @@
 //! Options that several commands share, each group in one place.
 
+mod every_sample;
 mod limits;
 mod machine;
 mod measuring;
@@ -7,6 +8,7 @@ mod output;
 mod pictures;
 mod placement;
 
+pub use every_sample::EverySampleFlags;
 pub use limits::{LimitFlags, one_cycle};
 pub use machine::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags, cpus_of, needs_root, target, typed};
 pub use measuring::MeasuringFlags;

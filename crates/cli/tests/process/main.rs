@@ -24,6 +24,7 @@ mod errors;
 mod escapes;
 mod escapes_of_programs;
 mod every_cpu;
+mod every_sample;
 mod examples;
 mod explain;
 mod fewer_cpus;

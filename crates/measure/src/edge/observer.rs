@@ -158,7 +158,7 @@ impl EdgeObserver {
         let missed = cause.number - self.seen - 1;
         self.seen = cause.number;
         self.rest(now_ns)?;
-        Ok(Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(cause.at_ns)), missed, early: false, napped: false })
+        Ok(Sample { now_ns, latency_ns: Some(now_ns.saturating_sub(cause.at_ns)), missed, early_ns: 0, napped: false })
     }
 }
 

@@ -149,7 +149,7 @@ impl Modulator {
         if self.end_ns.is_none() {
             self.end_ns = self.limit_ns.map(|limit_ns| now_ns.saturating_add(limit_ns));
         }
-        Ok(Sample { now_ns, latency_ns, missed, early: false, napped: false })
+        Ok(Sample { now_ns, latency_ns, missed, early_ns: 0, napped: false })
     }
 
     /// The pulse of the period that began at `due_ns`; by how much the later of its edges was late, if it has any.

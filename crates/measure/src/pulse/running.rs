@@ -82,7 +82,7 @@ impl Running {
         self.last = Some(seen);
         self.widths.seen(seen.rose_ns, seen.width_ns);
         let error_ns = seen.width_ns.abs_diff(self.job.width_ns);
-        Sample { now_ns: seen.rose_ns + seen.width_ns, latency_ns: Some(error_ns), missed, early: false, napped: false }
+        Sample { now_ns: seen.rose_ns + seen.width_ns, latency_ns: Some(error_ns), missed, early_ns: 0, napped: false }
     }
 }
 

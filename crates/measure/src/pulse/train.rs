@@ -108,7 +108,7 @@ impl Train {
     }
 
     fn nothing(&mut self, left_out: u64) -> Sample {
-        Sample { now_ns: self.clock.now_ns(), latency_ns: None, missed: left_out, early: false, napped: false }
+        Sample { now_ns: self.clock.now_ns(), latency_ns: None, missed: left_out, early_ns: 0, napped: false }
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Observation {
 impl Observation {
     /// As the responder publishes it.
     pub fn sample(self) -> Sample {
-        Sample { now_ns: self.at_ns, latency_ns: self.latency_ns, missed: self.missed, early: false, napped: false }
+        Sample { now_ns: self.at_ns, latency_ns: self.latency_ns, missed: self.missed, early_ns: 0, napped: false }
     }
 }
 

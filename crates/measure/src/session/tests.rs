@@ -1,6 +1,8 @@
 use super::*;
 use crate::explain::tracefs::Tracefs;
 use crate::probe::Sample;
+use crate::sample_log::{SampleFile, SampleLog, Written};
+use crate::tap::Tap;
 use crate::timer::{self, Job, Method};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -35,6 +37,12 @@ static ALLOCATOR: Counting = Counting;
 
 const MS: u64 = 1_000_000;
 
+/// A recorder beside which nobody gets every sample.
+fn channel(threshold_ns: u64) -> (Kept, recorder::Reader) {
+    let (writer, reader) = recorder::channel(threshold_ns);
+    (Kept::new(writer, Vec::new()), reader)
+}
+
 /// Is late, and misses a period, by 1 ms for each allocation that there was on its thread since the sample before.
 struct Allocations(u64);
 
@@ -43,7 +51,7 @@ impl Probe for Allocations {
         let now = ALLOCATIONS.with(Cell::get);
         let since = now - std::mem::replace(&mut self.0, now);
         let now_ns = ClockId::Monotonic.now_ns();
-        Sample { now_ns, latency_ns: Some(since * MS), missed: since, early: false, napped: false }
+        Sample { now_ns, latency_ns: Some(since * MS), missed: since, early_ns: 0, napped: false }
     }
 
     fn describe(&mut self, _: &mut Settings) {}
@@ -62,6 +70,38 @@ fn between_samples_nothing_is_allocated_and_before_the_first_nothing_is_late() {
     }
 }
 
+/// Those who get every sample take no memory, and meet those that the histogram has.
+#[test]
+fn between_samples_that_are_written_one_by_one_nothing_is_allocated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("samples.csv");
+    let log = SampleLog::begin(&SampleFile::at(path.clone()).unwrap()).unwrap();
+    let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+    let mut observer = Observer::new(&stop, &mut look);
+    observer.keep_samples(&log);
+    let prepare = |_: &ThreadSetup| Ok(Allocations(0));
+    let series = run("one by one", Placement::stock(), Limits::new(Length::Count(10_000)), prepare, &mut observer);
+    let series = series.unwrap();
+    assert_eq!((series.latency.count(), series.latency.below(1), series.missed), (10_000, 10_000, 0));
+    assert_eq!(log.end().unwrap(), Written { rows: 10_000, lost: 0 });
+    let text = std::fs::read_to_string(path).unwrap();
+    let numbers = text.lines().skip(1).map(|line| line.split(',').nth(2).unwrap().parse::<u64>().unwrap());
+    assert!(numbers.eq(0..10_000), "{text:.500}");
+}
+
+#[test]
+fn cycles_that_were_missed_have_numbers_too_and_early_ones_were_due_later() {
+    let stop = AtomicBool::new(false);
+    let (writer, _reader) = recorder::channel(u64::MAX);
+    let (tap, mut taken) = Tap::with_room(8, Arc::default());
+    let mut samples: Vec<Sample> = given(&[(100, 10, 0), (200, 0, 0), (500, 3, 2), (600, 1, 0)]).0.collect();
+    (samples[1].now_ns, samples[1].early_ns) = (196, 4);
+    let (mut probe, limits) = (Given(samples.into_iter()), Limits::new(Length::Count(4)));
+    observe(&mut probe, None, limits, &mut Kept::new(writer, vec![tap]), &Ending::of(&stop, None));
+    let taken: Vec<_> = std::iter::from_fn(|| taken.pop().ok()).map(|o| (o.cycle, o.due_ns, o.latency_ns)).collect();
+    assert_eq!(taken, [(0, 100, 10), (1, 200, 0), (4, 500, 3), (5, 600, 1)]);
+}
+
 /// Says what it runs under by how late it is: 1 ns for normal scheduling, 2 ns for any other.
 struct Scheduled;
 
@@ -69,7 +109,7 @@ impl Probe for Scheduled {
     fn next(&mut self) -> Sample {
         let real_time = in_force(0).unwrap().is_real_time();
         let latency_ns = Some(1 + u64::from(real_time));
-        Sample { now_ns: ClockId::Monotonic.now_ns(), latency_ns, missed: 0, early: false, napped: false }
+        Sample { now_ns: ClockId::Monotonic.now_ns(), latency_ns, missed: 0, early_ns: 0, napped: false }
     }
 
     fn describe(&mut self, _: &mut Settings) {}
@@ -104,7 +144,7 @@ impl Probe for Napping {
     fn next(&mut self) -> Sample {
         self.0 += 300_000_000;
         match self.0 % 3_000_000_000 {
-            0 => Sample { now_ns: self.0, latency_ns: Some(7), missed: 0, early: false, napped: false },
+            0 => Sample { now_ns: self.0, latency_ns: Some(7), missed: 0, early_ns: 0, napped: false },
             _ => Sample::nap(self.0),
         }
     }
@@ -115,7 +155,7 @@ impl Probe for Napping {
 #[test]
 fn a_run_begins_with_its_first_observation_however_far_that_is() {
     for (length, wants) in [(Length::Count(2), 2), (Length::Duration(1_000_000_000), 1)] {
-        let (mut writer, reader) = recorder::channel(u64::MAX);
+        let (mut writer, reader) = channel(u64::MAX);
         observe(&mut Napping(0), None, Limits::new(length), &mut writer, &Ending::of(&AtomicBool::new(false), None));
         assert_eq!(reader.snapshot().count(), wants);
     }
@@ -137,7 +177,7 @@ impl Probe for Stalled {
         };
         self.due_ns += step * 10_000_000;
         let now_ns = self.due_ns + late * 1_000_000;
-        Sample { now_ns, latency_ns: Some(late * 1_000_000), missed: step - 1, early: false, napped: false }
+        Sample { now_ns, latency_ns: Some(late * 1_000_000), missed: step - 1, early_ns: 0, napped: false }
     }
 
     fn describe(&mut self, _: &mut Settings) {}
@@ -146,7 +186,7 @@ impl Probe for Stalled {
 #[test]
 fn a_stall_that_outlasts_the_run_is_in_it() {
     // The first is due at 0, the eleventh at 100 ms and comes at 180 ms; those from 110 to 170 ms are missed.
-    let (mut writer, reader) = recorder::channel(u64::MAX);
+    let (mut writer, reader) = channel(u64::MAX);
     let limits = Limits::new(Length::Duration(135_000_000));
     let mut probe = Stalled { due_ns: 1_000_000_000, ticks: 0 };
     observe(&mut probe, None, limits, &mut writer, &Ending::of(&AtomicBool::new(false), None));
@@ -155,13 +195,13 @@ fn a_stall_that_outlasts_the_run_is_in_it() {
 }
 
 /// A job of 10 ms whose thread waited for 65 ms with its first deadline behind it.
-struct Kept {
+struct HeldUp {
     now_ns: u64,
     due_ns: u64,
     skips: bool,
 }
 
-impl Probe for Kept {
+impl Probe for HeldUp {
     fn next(&mut self) -> Sample {
         let behind = self.now_ns.saturating_sub(self.due_ns) / 10_000_000;
         let missed = if self.skips { behind } else { 0 };
@@ -169,7 +209,7 @@ impl Probe for Kept {
         self.now_ns = self.now_ns.max(self.due_ns) + 1_000;
         let latency_ns = Some(self.now_ns - self.due_ns);
         self.due_ns += 10_000_000;
-        Sample { now_ns: self.now_ns, latency_ns, missed, early: false, napped: false }
+        Sample { now_ns: self.now_ns, latency_ns, missed, early_ns: 0, napped: false }
     }
 
     fn describe(&mut self, _: &mut Settings) {}
@@ -178,9 +218,9 @@ impl Probe for Kept {
 #[test]
 fn waiting_for_the_others_is_nobodys_latency() {
     for skips in [false, true] {
-        let (mut writer, reader) = recorder::channel(u64::MAX);
+        let (mut writer, reader) = channel(u64::MAX);
         let begun_ns = 1_065_000_000;
-        let (mut probe, stop) = (Kept { now_ns: begun_ns, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
+        let (mut probe, stop) = (HeldUp { now_ns: begun_ns, due_ns: 1_000_000_000, skips }, AtomicBool::new(false));
         let first = catch_up(&mut probe, begun_ns, &stop);
         assert_eq!(first.map(|first| first.now_ns), Some(1_070_001_000), "the first that is due; skips: {skips}");
         observe(&mut probe, first, Limits::new(Length::Count(5)), &mut writer, &Ending::of(&stop, None));
@@ -206,7 +246,7 @@ fn given(samples: &[(u64, u64, u64)]) -> Given {
         now_ns: due_ns + late_ns,
         latency_ns: Some(*late_ns),
         missed: *missed,
-        early: false,
+        early_ns: 0,
         napped: false,
     };
     Given(samples.iter().map(sample).collect::<Vec<_>>().into_iter())
@@ -305,7 +345,7 @@ impl Probe for Late {
     fn next(&mut self) -> Sample {
         std::thread::sleep(Duration::from_micros(100));
         let (now_ns, latency_ns) = (ClockId::Monotonic.now_ns(), Some(self.0));
-        Sample { now_ns, latency_ns, missed: 0, early: false, napped: false }
+        Sample { now_ns, latency_ns, missed: 0, early_ns: 0, napped: false }
     }
 
     fn describe(&mut self, _: &mut Settings) {}
@@ -339,7 +379,7 @@ fn stopping_a_trace_allocates_nothing() {
     let ending = Ending::of(&stop, Some(Arc::new(trace)));
     let mut probe = given(&[(100, 10, 0), (200, 11, 0), (300, 12, 0)]);
     let limits = Limits { stop_over_ns: Some(10), ..Limits::new(Length::Count(3)) };
-    let (mut writer, reader) = recorder::channel(u64::MAX);
+    let (mut writer, reader) = channel(u64::MAX);
     let before = ALLOCATIONS.with(Cell::get);
     observe(&mut probe, None, limits, &mut writer, &ending);
     assert_eq!(ALLOCATIONS.with(Cell::get), before);

@@ -254,7 +254,7 @@ impl Probe for Timer {
             now_ns: tick.now_ns,
             latency_ns: Some(tick.latency_ns()),
             missed: tick.missed,
-            early: tick.early(),
+            early_ns: tick.early_ns(),
             napped: false,
         }
     }

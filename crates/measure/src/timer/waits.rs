@@ -120,12 +120,12 @@ impl<W: Wait> Probe for SeveralWaits<W> {
             return Sample::nap(now_ns);
         }
         let mut tick = self.cycle.next();
-        let (missed, mut early) = (tick.missed, tick.early());
+        let (missed, mut early_ns) = (tick.missed, tick.early_ns());
         let (mut sum, mut largest, mut second) = (0u64, 0, 0);
         for wait in 0..self.count {
             if wait > 0 {
                 tick = self.cycle.wait_after(&tick, self.gap_ns);
-                early |= tick.early();
+                early_ns = early_ns.saturating_add(tick.early_ns());
             }
             let late_ns = tick.latency_ns();
             self.late_ns[wait] = late_ns;
@@ -134,7 +134,7 @@ impl<W: Wait> Probe for SeveralWaits<W> {
         }
         (self.late_ns[self.count], self.late_ns[self.count + 1]) = (largest, second);
         self.at_ns = tick.now_ns;
-        Sample { now_ns: tick.now_ns, latency_ns: Some(sum), missed, early, napped: false }
+        Sample { now_ns: tick.now_ns, latency_ns: Some(sum), missed, early_ns, napped: false }
     }
 
     fn recorded(&mut self) {

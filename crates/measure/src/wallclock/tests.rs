@@ -74,7 +74,7 @@ fn run(day: &mut Day<Script>, for_ns: u64) -> (u64, u64, u64) {
     while day.clocks.monotonic_ns < end_ns {
         let sample = day.next();
         if sample.now_ns < end_ns {
-            assert!(!sample.early);
+            assert!(sample.early_ns == 0);
             kept += u64::from(sample.latency_ns.is_some());
             missed += sample.missed;
             most_ns = most_ns.max(sample.latency_ns.unwrap_or(0));

@@ -97,6 +97,7 @@ impl Evaluate {
             waits_for: None,
             takes_ns: Timetable::of_series(methods.len(), limits, Some(self.interval), &self.load),
             samples: None,
+            sample_file: None,
             signal: None,
             stop: None,
             keeps: None,

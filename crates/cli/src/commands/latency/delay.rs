@@ -8,7 +8,7 @@ use ontick_record::Measurement as Kind;
 use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, MeasuringFlags};
+use crate::flags::{self, EverySampleFlags, MeasuringFlags};
 
 /// Measure how long delays take, asked against got, from none up: where the shortest delay lies, and what is added to
 /// every one.
@@ -28,6 +28,8 @@ pub struct Delay {
     /// usleep, nanosleep, clock_nanosleep, hybrid, spin; or all
     #[arg(long, default_value = "all", value_parser = methods)]
     method: Mechanisms<Method>,
+    #[command(flatten)]
+    every_sample: EverySampleFlags,
     #[command(flatten)]
     measuring: MeasuringFlags,
 }
@@ -50,7 +52,10 @@ impl Delay {
         let delays: Vec<_> = self.method.0.iter().flat_map(of_method).collect();
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(POINT_NS));
         let cases = delays.iter().map(|delay| delay.case());
-        let asked = Measurement::asked(&self.measuring, Kind::Delay, cases);
+        let asked = Measurement {
+            sample_file: self.every_sample.file()?,
+            ..Measurement::asked(&self.measuring, Kind::Delay, cases)
+        };
         measuring::run(
             asked,
             &self.measuring.output,

@@ -116,6 +116,7 @@ impl Dip {
             signal: None,
             stop: None,
             samples: None,
+            sample_file: None,
             keeps,
         };
         measuring::run(

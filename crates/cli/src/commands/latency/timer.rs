@@ -6,19 +6,19 @@ use ontick_measure::timer::cache::{self, Cache, Working};
 use ontick_measure::timer::{self, Job, Method, Places, waits};
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Load, Observer, confined};
-use ontick_record::Measurement as Kind;
+use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::{Overrun, Phase};
 
 use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, MeasuringFlags};
+use crate::flags::{self, EverySampleFlags, MeasuringFlags};
 
 /// Measure how late a periodic job acts, by the method that it waits with.
 #[derive(Args)]
 #[command(
     mut_arg("cpu", flags::of_several),
-    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --margin 40us\n  sudo ontick latency timer --stop-over 100us --break-trace      keeps a trace\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --margin 40us\n  sudo ontick latency timer --stop-over 100us --break-trace      keeps a trace\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cpu all --samples samples.csv\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
@@ -56,6 +56,8 @@ pub struct Timer {
     /// How much memory the work of `--cache` reads, in KiB
     #[arg(long, value_name = "KIB", default_value = "32", requires = "cache", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     working_set: u32,
+    #[command(flatten)]
+    every_sample: EverySampleFlags,
     #[command(flatten)]
     measuring: MeasuringFlags,
 }
@@ -121,8 +123,7 @@ impl Timer {
         let takes_ns =
             Timetable::of_series(jobs.len() * self.cpus.len(), limits, Some(self.interval), self.measuring.load());
         if self.cpus[..] == [Cpus::All] {
-            let asked =
-                Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, self.method.names()) };
+            let asked = Measurement { takes_ns, ..self.asked(self.method.names())? };
             let each = |observer: &mut Observer| timer::each(&jobs, placement, limits, observer);
             return measuring::run(asked, &self.measuring.output, |_| true, each);
         }
@@ -130,11 +131,17 @@ impl Timer {
         let names: Vec<String> = names.collect();
         // The load shares the CPUs of what it runs beside, and is started with it.
         let load = &Load::None;
-        let asked = Measurement { takes_ns, load, ..Measurement::asked(&self.measuring, Kind::Timer, names) };
+        let asked = Measurement { takes_ns, load, ..self.asked(names)? };
         let load = self.measuring.load();
         let each =
             |observer: &mut Observer| timer::with_each_cpus(&jobs, &self.cpus, load, placement, limits, observer);
         measuring::run(asked, &self.measuring.output, |_| true, each)
+    }
+
+    /// As the flags ask for it.
+    fn asked(&self, series: impl IntoIterator<Item: Into<Series>>) -> Result<Measurement<'_>, Failure> {
+        let sample_file = self.every_sample.file()?;
+        Ok(Measurement { sample_file, ..Measurement::asked(&self.measuring, Kind::Timer, series) })
     }
 
     /// A thread on each of several CPUs.
@@ -148,7 +155,7 @@ impl Timer {
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
         let cases = timer::cases(jobs, cpus);
-        let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
+        let mut asked = Measurement { takes_ns, ..self.asked(cases)? };
         asked.facts.extend(note);
         let places = Places { cpus, staggered: matches!(self.phase, Offset::Staggered) };
         measuring::run(
@@ -171,7 +178,7 @@ impl Timer {
         let all: Vec<Working> = jobs.iter().flat_map(of_job).collect();
         let takes_ns = Timetable::of_series(all.len(), limits, Some(self.interval), self.measuring.load());
         let cases = all.iter().map(Working::case);
-        let asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
+        let asked = Measurement { takes_ns, ..self.asked(cases)? };
         measuring::run(
             asked,
             &self.measuring.output,
@@ -191,7 +198,7 @@ impl Timer {
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
         let cases = jobs.iter().flat_map(|job| waits::cases(job, count));
-        let asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Timer, cases) };
+        let asked = Measurement { takes_ns, ..self.asked(cases)? };
         measuring::run(
             asked,
             &self.measuring.output,

@@ -9,7 +9,7 @@ use ontick_record::Measurement as Kind;
 use super::mechanisms::{self, Mechanisms};
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, MeasuringFlags};
+use crate::flags::{self, EverySampleFlags, MeasuringFlags};
 
 /// Measure how long it takes to wake a thread on another CPU.
 #[derive(Args)]
@@ -28,6 +28,8 @@ pub struct Wakeup {
     #[arg(long, value_name = "N")]
     from_cpu: Option<u32>,
     #[command(flatten)]
+    every_sample: EverySampleFlags,
+    #[command(flatten)]
     measuring: MeasuringFlags,
 }
 
@@ -40,10 +42,12 @@ impl Wakeup {
         let placement = self.measuring.placement.placement();
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let (interval, from) = (self.interval, self.from_cpu);
+        let sample_file = self.every_sample.file()?;
         if let Some((cpus, note)) = self.measuring.placement.together(false)? {
             let takes_ns = Timetable::of_series(self.method.0.len(), limits, None, self.measuring.load());
             let cases = wakeup::cases(&self.method.0, &cpus);
-            let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Wakeup, cases) };
+            let asked = Measurement::asked(&self.measuring, Kind::Wakeup, cases);
+            let mut asked = Measurement { takes_ns, sample_file, ..asked };
             asked.facts.extend(note);
             let each = |observer: &mut Observer| {
                 wakeup::each_on_each_cpu(&self.method.0, &cpus, interval, from, placement, limits, observer)
@@ -51,6 +55,7 @@ impl Wakeup {
             return measuring::run(asked, &self.measuring.output, |_| true, each);
         }
         let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.method.names());
+        let asked = Measurement { sample_file, ..asked };
         measuring::run(
             asked,
             &self.measuring.output,

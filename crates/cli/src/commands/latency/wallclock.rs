@@ -8,7 +8,7 @@ use ontick_rt::cpus;
 
 use crate::commands::measuring::{self, Measurement};
 use crate::failure::{Failure, Outcome};
-use crate::flags::{self, MeasuringFlags};
+use crate::flags::{self, EverySampleFlags, MeasuringFlags};
 
 /// Measure how late a job acts at times of day, on the realtime or the TAI clock.
 #[derive(Args)]
@@ -28,6 +28,8 @@ pub struct Wallclock {
     /// Only sleep, without spinning before the deadline
     #[arg(long)]
     sleep_only: bool,
+    #[command(flatten)]
+    every_sample: EverySampleFlags,
     #[command(flatten)]
     measuring: MeasuringFlags,
 }
@@ -64,7 +66,10 @@ impl Wallclock {
         let (interval_ns, offset_ns) = self.at.map_or((self.interval, 0), |at| (86_400_000_000_000, at));
         let hybrid = !self.sleep_only && cpus::online().len() > 1;
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
-        let asked = Measurement::asked(&self.measuring, Kind::Wallclock, [self.clock.name().to_string()]);
+        let asked = Measurement {
+            sample_file: self.every_sample.file()?,
+            ..Measurement::asked(&self.measuring, Kind::Wallclock, [self.clock.name().to_string()])
+        };
         measuring::run(
             asked,
             &self.measuring.output,

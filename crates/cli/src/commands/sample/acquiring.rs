@@ -49,10 +49,10 @@ impl Acquiring {
 
 impl Probe for Acquiring {
     fn next(&mut self) -> Sample {
-        let nothing = |now_ns| Sample { now_ns, latency_ns: None, missed: 0, early: false, napped: true };
+        let nothing = |now_ns| Sample { now_ns, latency_ns: None, missed: 0, early_ns: 0, napped: true };
         match self.sampler.turn() {
             Turn::Taken { at_ns, latency_ns, missed } => {
-                Sample { now_ns: at_ns, latency_ns: Some(latency_ns), missed, early: false, napped: false }
+                Sample { now_ns: at_ns, latency_ns: Some(latency_ns), missed, early_ns: 0, napped: false }
             }
             Turn::Nothing(now_ns) => nothing(now_ns),
             Turn::Failed { source, errno } => {

@@ -228,7 +228,7 @@ impl Probe for Faulty<'_> {
         }
         let now_ns = now_ns();
         let latency_ns = Some(now_ns - self.deadline_ns);
-        Sample { now_ns, latency_ns, missed: 0, early: false, napped: false }
+        Sample { now_ns, latency_ns, missed: 0, early_ns: 0, napped: false }
     }
 
     fn describe(&mut self, settings: &mut Settings) {

@@ -219,7 +219,13 @@ impl<W: Wait> Probe for Timed<W> {
         self.work.run();
         let now_ns = self.cycle.clock().now_ns();
         let latency_ns = Some(now_ns.saturating_sub(tick.deadline_ns));
-        Sample { now_ns, latency_ns, missed: tick.missed, early: tick.early(), napped: false }
+        Sample {
+            now_ns,
+            latency_ns,
+            missed: tick.missed,
+            early_ns: tick.deadline_ns.saturating_sub(now_ns),
+            napped: false,
+        }
     }
 
     fn clock(&mut self) -> Option<&mut Clock> {

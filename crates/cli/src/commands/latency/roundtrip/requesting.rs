@@ -43,7 +43,7 @@ impl<P: Port> Requesting<P> {
 impl<P: Port> Probe for Requesting<P> {
     #[inline]
     fn next(&mut self) -> Sample {
-        let rested = |now_ns| Sample { now_ns, latency_ns: None, missed: 0, early: false, napped: true };
+        let rested = |now_ns| Sample { now_ns, latency_ns: None, missed: 0, early_ns: 0, napped: true };
         let period = match self.requester.turn() {
             Turn::Over(period) => period,
             Turn::Rested(now_ns) => return rested(now_ns),
@@ -54,7 +54,7 @@ impl<P: Port> Probe for Requesting<P> {
         let missed = period.skipped + u64::from(period.trip.is_none());
         let (now_ns, latency_ns) =
             period.trip.map_or((period.planned_ns, None), |trip| (trip.answered_ns, Some(trip.ns())));
-        Sample { now_ns, latency_ns, missed, early: false, napped: false }
+        Sample { now_ns, latency_ns, missed, early_ns: 0, napped: false }
     }
 
     fn begin(&mut self) {

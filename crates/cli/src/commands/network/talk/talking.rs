@@ -45,7 +45,7 @@ impl Talking {
     }
 
     fn sample(&mut self, turn: Turn) -> Sample {
-        let nothing = Sample { now_ns: 0, latency_ns: None, missed: 0, early: false, napped: false };
+        let nothing = Sample { now_ns: 0, latency_ns: None, missed: 0, early_ns: 0, napped: false };
         match turn {
             Turn::Departed(of) if of.sent == Sent::Done => {
                 Sample { now_ns: of.begun_ns, latency_ns: Some(of.late_ns()), missed: of.skipped, ..nothing }
