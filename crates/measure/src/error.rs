@@ -91,6 +91,11 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// The kernel does not tell of its timers and wake-ups.
+    #[error(
+        "latencies cannot be split into parts: the kernel's tracing cannot be used ({0}; it needs root and tracefs)"
+    )]
+    Unsplit(io::Error),
     /// The record or its journal could not be written.
     #[error("cannot record to {}: {error}", path.display())]
     Record {

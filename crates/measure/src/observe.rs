@@ -18,12 +18,13 @@ use ontick_record::run::Maxima;
 use crate::explain::{Explainer, Findings};
 use crate::interval_log::IntervalLog;
 use crate::sample_log::{Joining, SampleLog};
+use crate::split::Splitter;
 use crate::tap::Tap;
 use crate::{Error, Placement, TraceBreak};
 
 pub use journal::RunJournal;
 
-pub(crate) use collector::{Collector, histogram};
+pub(crate) use collector::Collector;
 pub(crate) use part::Part;
 pub(crate) use watch::watch;
 
@@ -61,6 +62,8 @@ pub struct Observer<'a> {
     waits_for_others: bool,
     /// Where times are kept one by one; see [`Observer::keep_intervals`].
     intervals: Option<Arc<IntervalLog>>,
+    /// See [`Observer::split`].
+    splits: bool,
     /// See [`Observer::keep_samples`].
     samples: Option<Joining>,
     /// See [`Observer::break_trace`].
@@ -84,6 +87,7 @@ impl<'a> Observer<'a> {
             findings: None,
             waits_for_others: false,
             intervals: None,
+            splits: false,
             samples: None,
             trace: None,
             facts: Vec::new(),
@@ -130,6 +134,16 @@ impl<'a> Observer<'a> {
     /// Where times are to be kept one by one, if they are.
     pub(crate) fn intervals(&self) -> Option<Arc<IntervalLog>> {
         self.intervals.clone()
+    }
+
+    /// Splits each latency of a thread that sleeps into its parts. This traces the kernel on the timed CPU while it is timed.
+    pub fn split(&mut self) {
+        self.splits = true;
+    }
+
+    /// What splits the latencies of a thread, if anything does, and who gets its samples for that.
+    pub(crate) fn splitter(&self, placement: Placement) -> Result<Option<(Splitter, Tap)>, Error> {
+        self.splits.then(|| Splitter::start(placement)).transpose().map_err(Error::Unsplit)
     }
 
     /// Has every sample of what is measured next written there.

@@ -81,8 +81,13 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
             collector.expect_on(cpu, tid);
             collector.watch_for_rivals(cpu, member.placement.policy);
         }
+        let mut taps = observer.taps(member.name, member.placement, members.len());
+        if let Some((splitter, tap)) = observer.splitter(member.placement)? {
+            collector.split(splitter, tid);
+            taps.push(tap);
+        }
         collectors.push(collector);
-        all_kept.push(Kept::new(writer, observer.taps(member.name, member.placement, members.len())));
+        all_kept.push(Kept::new(writer, taps));
     }
     let names: Vec<&str> = members.iter().map(|member| member.name).collect();
     let timed = std::thread::scope(|scope| {

@@ -9,6 +9,7 @@ mod jobs;
 mod outlier;
 mod series;
 mod settings;
+mod split;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ pub use jobs::{Dip, DipPoint, Pulse, RoundTrips, Waits};
 pub use outlier::{Cause, Explained, Happening, Outlier, Tracing};
 pub use series::{Block, Published, Series};
 pub use settings::Settings;
+pub use split::Split;
 
 /// Name and version of the document format. Readers refuse other major versions.
 pub const SCHEMA: &str = "ontick-run/1";

@@ -23,7 +23,8 @@ pub(crate) fn label(cause: &str, detail: &str) -> String {
 
 /// `The 27 outliers above 10us: timer tick 19, device interrupt mmc0 5, outside the kernel 3.`
 pub(crate) fn sentence(series: &Series) -> Option<String> {
-    let tracing = series.tracing.map(|t| t.outliers);
+    // Where latencies were split, no cause was looked for.
+    let tracing = series.tracing.filter(|_| series.split.is_none());
     let causes = in_order(series);
     if causes.is_empty() {
         // Tracing that met no outlier has something to say, too.
@@ -66,7 +67,7 @@ pub(crate) fn price(series: &Series) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ontick_record::run::Tracing;
+    use ontick_record::run::{Split, Tracing};
 
     fn cause(name: &str, detail: &str, count: u64) -> Cause {
         Cause { cause: name.into(), detail: detail.into(), count, ..Default::default() }
@@ -112,6 +113,7 @@ mod tests {
     #[test]
     fn no_outlier_is_said_and_many_causes_are_summed() {
         assert_eq!(sentence(&series(Vec::new())).unwrap(), "No outlier above 10us.");
+        assert_eq!(sentence(&Series { split: Some(Split::default()), ..series(Vec::new()) }), None);
         assert_eq!(sentence(&Series::default()), None);
         let many = (0..8).map(|n| cause("softirq", &n.to_string(), 20 - n)).collect();
         let text = sentence(&series(many)).unwrap();

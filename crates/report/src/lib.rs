@@ -41,6 +41,7 @@ mod round_trips;
 mod rows;
 mod search;
 mod signal;
+mod split;
 mod streams;
 mod switching;
 mod tail;

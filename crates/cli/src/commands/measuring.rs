@@ -42,6 +42,8 @@ pub struct Measurement<'a> {
     pub notes: Vec<String>,
     /// Find out why samples were late.
     pub explain: bool,
+    /// Split latencies into their parts.
+    pub split: bool,
     /// Stop the kernel's trace at the first latency over this, in ns.
     pub break_trace_over: Option<u64>,
     /// What of it is simulated: it is shown beside every figure.
@@ -77,6 +79,7 @@ impl<'a> Measurement<'a> {
             facts: flags.placement.note().into_iter().collect(),
             notes: Vec::new(),
             explain: flags.explain,
+            split: false,
             break_trace_over: flags.limits.break_trace_over(),
             simulated: None,
             waits_for: None,
@@ -166,6 +169,9 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         }
         if asked.explain {
             observer.explain();
+        }
+        if asked.split {
+            observer.split();
         }
         if let Some(log) = &log {
             observer.keep_samples(log);

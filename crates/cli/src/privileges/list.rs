@@ -26,7 +26,7 @@ pub const MEASURING: Privileges = Privileges {
         capabilities: TIMED.union(FILES),
         why: "the threads of each series take their policy and lock memory anew; records, reports and simulated lines may be \
               files of the user who called sudo; with lines `reg:N` also `CAP_SYS_RAWIO`, for `/dev/mem`. With `--load` of a \
-              command or of pings, `--explain`, `--hwlat`, an instrument as `--observer`, the kernel module or a PRU it \
+              command or of pings, `--explain`, `--split`, `--hwlat`, an instrument as `--observer`, the kernel module or a PRU it \
               keeps all",
     }),
 };

@@ -102,6 +102,7 @@ mod search;
 mod service_unit;
 mod settings;
 mod several_waits;
+mod split;
 mod state_dir;
 mod switch_already;
 mod switch_calibration;

@@ -7,7 +7,7 @@ use ontick_rt::wait::Wait;
 use ontick_rt::{Cycle, Overrun, Phase};
 
 use super::*;
-use crate::observe::histogram;
+use crate::recorded::histogram;
 
 /// A clock that nothing but its readings moves. Each takes some time, is of a moment within that, and rounded down to the
 /// step.

@@ -18,12 +18,12 @@ mod machine;
 mod names;
 mod narrative;
 pub mod parse;
-mod ring_buffer_page;
+pub(crate) mod ring_buffer_page;
 mod steal;
 mod tally;
 pub mod timeline;
 pub(crate) mod tracefs;
-mod tracer;
+pub(crate) mod tracer;
 
 use ontick_machine::Root;
 use ontick_record::journal::CauseName;

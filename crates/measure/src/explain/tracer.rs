@@ -6,13 +6,27 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use super::cost;
 use super::events::{Event, Kind};
-use super::parse::{Parser, WANTED};
+use super::parse::{Parser, Reader, WANTED};
 use super::ring_buffer_page::{self, Header};
 use super::tracefs::{Instance, Tracefs};
 
 /// Rings of each traced CPU, the first that the kernel has memory for: some four seconds of 100 000 events each,
 /// as the thread that reads them may wait long for a CPU of a machine that is under load, or one second.
 const RINGS_KB: [u32; 2] = [16 << 10, 4 << 10];
+
+/// What is recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// Events, and how their records are read.
+    pub events: &'static [(&'static str, Reader)],
+    /// Those without which the others tell nothing.
+    pub needed: &'static [&'static str],
+    /// Of an event the records that this is true of; of others all.
+    pub filters: &'static [(&'static str, &'static str)],
+}
+
+/// What the cause of a latency is found by.
+const OF_CAUSES: Asked = Asked { events: WANTED, needed: &["sched/sched_switch"], filters: &[] };
 
 /// Tracing, from its start until it is dropped.
 pub struct Tracer {
@@ -42,16 +56,22 @@ impl Tracer {
         Self::start_with(RINGS_KB, cpus)
     }
 
-    /// The same with rings of this size in kB each, or of the second where the kernel has no memory for the first.
-    pub fn start_with(rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
+    /// Begins to record other events than those.
+    pub fn start_asked(asked: Asked, rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
         let tracefs = Tracefs::find()?;
         tracefs.clean();
-        Self::start_in(tracefs.instance()?, rings_kb, cpus, cost::timer_call_ns)
+        Self::start_in(tracefs.instance()?, asked, rings_kb, cpus, cost::timer_call_ns)
+    }
+
+    /// The same with rings of this size in kB each, or of the second where the kernel has no memory for the first.
+    pub fn start_with(rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
+        Self::start_asked(OF_CAUSES, rings_kb, cpus)
     }
 
     /// Begins in this instance; `call_ns` times a system call that makes one event.
     fn start_in(
         instance: Instance,
+        asked: Asked,
         rings_kb: [u32; 2],
         cpus: &[u32],
         call_ns: impl Fn() -> Option<u64>,
@@ -67,9 +87,13 @@ impl Tracer {
         let header = Header::parse(&instance.get("events/header_page")?);
         let header = header.ok_or_else(|| io::Error::other("the ring buffer's pages have a form that is not known"))?;
         let quiet = call_ns();
-        let (parser, missing) = enable(&instance)?;
+        let (parser, missing) = enable(&instance, asked)?;
         instance.set("tracing_on", "1")?;
         let event_cost_ns = call_ns().zip(quiet).map_or(0, |(traced, quiet)| traced.saturating_sub(quiet));
+        for (event, filter) in asked.filters {
+            // Without it there is more to read, and no less.
+            let _ = instance.set(&format!("events/{event}/filter"), filter);
+        }
         instance.set("tracing_cpumask", &mask(cpus))?;
         instance.set("trace", "")?;
         let pipes = cpus.iter().map(|cpu| Ok((*cpu, pipe(&instance, *cpu)?))).collect::<io::Result<_>>()?;
@@ -154,18 +178,18 @@ impl Drop for Tracer {
 }
 
 /// Enables what this kernel has, and tells what it does not have.
-fn enable(instance: &Instance) -> io::Result<(Parser, Vec<&'static str>)> {
+fn enable(instance: &Instance, asked: Asked) -> io::Result<(Parser, Vec<&'static str>)> {
     let (mut parser, mut missing) = (Parser::default(), Vec::new());
-    for (name, reader) in WANTED {
+    for (name, reader) in asked.events {
         let format = instance.get(&format!("events/{name}/format"));
         let known = format.is_ok_and(|format| parser.learn(&format, *reader));
         if !known || instance.set(&format!("events/{name}/enable"), "1").is_err() {
             missing.push(*name);
         }
     }
-    match missing.contains(&"sched/sched_switch") {
-        true => Err(io::Error::other("this kernel does not trace its scheduler")),
-        false => Ok((parser, missing)),
+    match asked.needed.iter().find(|name| missing.contains(name)) {
+        Some(name) => Err(io::Error::other(format!("this kernel does not trace {name}"))),
+        None => Ok((parser, missing)),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ontick_record::histogram::Bucket;
 use ontick_record::journal::Added;
 use ontick_record::run::{Outlier, Peak, Peaks, Rival, Series, Settings};
-use ontick_record::{Histogram, std_dev};
+use ontick_record::std_dev;
 use ontick_rt::cpus::{RivalWatch, Whereabouts};
 use ontick_rt::recorder::{Reader, Snapshot};
 use ontick_rt::thread::Policy;
@@ -17,6 +17,8 @@ use ontick_rt::thread::Policy;
 use super::Observer;
 use crate::explain::{Explainer, Findings};
 use crate::limits::{Length, Limits};
+use crate::recorded::histogram;
+use crate::split::Splitter;
 use crate::track::Track;
 
 /// Outliers that are kept: the largest.
@@ -36,6 +38,7 @@ pub(crate) struct Collector<'n> {
     /// Outliers that are not journalled yet.
     fresh: Vec<Outlier>,
     explainer: Option<(Explainer, &'n AtomicI32)>,
+    splitter: Option<(Splitter, &'n AtomicI32)>,
     whereabouts: Option<(Whereabouts, &'n AtomicI32)>,
     pub(super) rivals: Option<RivalWatch>,
     /// Where it was found, and what to say of it.
@@ -57,6 +60,7 @@ impl<'n> Collector<'n> {
             journalled: None,
             fresh: Vec::new(),
             explainer: None,
+            splitter: None,
             whereabouts: None,
             rivals: None,
             strayed: Vec::new(),
@@ -110,6 +114,11 @@ impl<'n> Collector<'n> {
         self.explainer = Some((explainer, tid));
     }
 
+    /// Splits the latencies of the thread with this id.
+    pub fn split(&mut self, splitter: Splitter, tid: &'n AtomicI32) {
+        self.splitter = Some((splitter, tid));
+    }
+
     /// Until the end of a run whose length is known, so that short runs do not wait for the next look.
     pub(super) fn rest(&self, began: Option<Instant>) -> Duration {
         let left = match (self.limits.length, began) {
@@ -130,6 +139,9 @@ impl<'n> Collector<'n> {
 
     /// Takes outliers that came, and explains them. Returns how many came that are peaks at most.
     pub(super) fn look(&mut self, observer: &mut Observer, ended: bool) -> u32 {
+        if let Some((splitter, tid)) = &mut self.splitter {
+            splitter.look(tid.load(Relaxed), ended);
+        }
         let began_ns = self.reader.began_ns().unwrap_or(0);
         let (mut came, mut peaks) = (Vec::new(), 0u32);
         while let Some(o) = self.reader.next_outlier() {
@@ -199,8 +211,11 @@ impl<'n> Collector<'n> {
 
     /// The series, once the timed thread has ended.
     pub fn finish(mut self, observer: &mut Observer) -> Series {
-        let explainer = self.explainer.take();
+        let (explainer, splitter) = (self.explainer.take(), self.splitter.take());
         let mut series = self.into_series();
+        if let Some((splitter, _)) = splitter {
+            splitter.end(&mut series);
+        }
         if let (Some((explainer, _)), Some(findings)) = (explainer, observer.findings()) {
             explainer.end(findings);
             findings.describe(&mut series);
@@ -227,9 +242,4 @@ impl<'n> Collector<'n> {
             ..Series::default()
         }
     }
-}
-
-pub(crate) fn histogram(snapshot: &Snapshot) -> Histogram {
-    let buckets = snapshot.buckets().map(Bucket::from);
-    Histogram::recorded(buckets, snapshot.min_ns.zip(snapshot.max_ns), snapshot.sum_ns, snapshot.sum_of_squares)
 }

@@ -9,8 +9,9 @@ use ontick_rt::cpus::RivalWatch;
 use ontick_rt::recorder::Snapshot;
 
 use super::Observer;
-use super::collector::{Collector, histogram};
+use super::collector::Collector;
 use super::part::Part;
+use crate::recorded::histogram;
 
 /// How often the recorder is looked at.
 const LOOK: Duration = Duration::from_millis(200);

@@ -12,7 +12,7 @@ use ontick_rt::recorder::{self, Reader, Writer};
 
 use super::first::First;
 use crate::interval_log::IntervalLog;
-use crate::observe::histogram;
+use crate::recorded::histogram;
 
 /// The timed thread's end.
 pub struct Widths {

@@ -8,8 +8,8 @@ use ontick_rt::wait::Wait;
 use ontick_rt::{Cycle, Phase};
 
 use super::{Job, NAP_NS, find_phase};
-use crate::observe::histogram;
 use crate::probe::{Probe, Sample};
+use crate::recorded::histogram;
 use crate::{Error, Limits, Observer, Placement, series, session};
 
 /// The most waits of a cycle.

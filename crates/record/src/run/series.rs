@@ -9,6 +9,7 @@ use super::instrument_check::InstrumentCheck;
 use super::jobs::{Dip, Pulse, RoundTrips, Waits};
 use super::outlier::{Cause, Explained, Outlier, Tracing};
 use super::settings::Settings;
+use super::split::Split;
 use crate::bounds::Tail;
 use crate::maxima::Maxima;
 use crate::peaks::Peak;
@@ -40,6 +41,9 @@ pub struct Series {
     /// there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<RoundTrips>,
+    /// The latencies in parts, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
     /// Periods that passed without being acted on, because the thread was late by more than one.
     pub missed: u64,
     /// Samples that came before their time (only methods with coarse clocks do that); recorded as 0.

@@ -16,6 +16,7 @@ mod pulses;
 mod search;
 pub(crate) mod sections;
 mod signal;
+mod split;
 mod streams;
 mod switching;
 pub(crate) mod table;
@@ -55,6 +56,7 @@ pub fn html(run: &Run) -> String {
     dips::dips(&mut body, run);
     intervals::intervals(&mut body, run);
     waits::waits(&mut body, run);
+    split::split(&mut body, run);
     instrument_check::instrument_check(&mut body, run);
     for counts in round_trips::of(run) {
         body.leaf("p", &[("class", &"caption")], &typeset::sentence(&counts.join(" · ")));

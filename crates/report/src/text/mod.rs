@@ -14,6 +14,7 @@ mod plot;
 mod pulses;
 pub mod samples;
 mod search;
+mod split;
 mod streams;
 mod switching;
 mod table;
@@ -94,6 +95,7 @@ pub fn summary(run: &Run, style: &Style) -> String {
         text.push_str(&hanging("  ", "", sentence, style.width));
     }
     text.push_str(&waits::waits(run, style));
+    text.push_str(&split::split(run, style));
     for counts in round_trips::of(run) {
         text.push_str(&hanging("  ", "", &dotted(&counts, style.width.saturating_sub(2)), style.width));
     }

@@ -92,6 +92,7 @@ impl Evaluate {
             facts,
             notes: Vec::new(),
             explain: self.explain,
+            split: false,
             break_trace_over: None,
             simulated: None,
             waits_for: None,

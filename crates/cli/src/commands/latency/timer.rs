@@ -18,7 +18,7 @@ use crate::flags::{self, EverySampleFlags, MeasuringFlags};
 #[derive(Args)]
 #[command(
     mut_arg("cpu", flags::of_several),
-    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --margin 40us\n  sudo ontick latency timer --stop-over 100us --break-trace      keeps a trace\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cpu all --samples samples.csv\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
+    after_help = "Examples:\n  sudo ontick latency timer\n  sudo ontick latency timer --method all --duration 2s --load cpu\n  sudo ontick latency timer --load cpu --cpus 1,all\n  sudo ontick latency timer --cpu all --phase stagger --html cpus.html\n  sudo ontick latency timer --margin 40us\n  sudo ontick latency timer --stop-over 100us --break-trace      keeps a trace\n  sudo ontick latency timer --waits 4 --html waits.html\n  sudo ontick latency timer --cpu all --samples samples.csv\n  sudo ontick latency timer --method clock_nanosleep --split\n  sudo ontick latency timer --cache untouched,prefetch,huge --load memory\n  sudo ontick latency timer --method clock_nanosleep --interval 500us \\\n      --policy fifo:80 --count 100000"
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
@@ -56,6 +56,10 @@ pub struct Timer {
     /// How much memory the work of `--cache` reads, in KiB
     #[arg(long, value_name = "KIB", default_value = "32", requires = "cache", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     working_set: u32,
+    /// Split each latency into three parts by the kernel's events: until the timer's interrupt, until the thread is woken,
+    /// until it runs; of methods that only sleep (needs root)
+    #[arg(long, conflicts_with_all = ["explain", "waits", "cache"])]
+    split: bool,
     #[command(flatten)]
     every_sample: EverySampleFlags,
     #[command(flatten)]
@@ -105,6 +109,12 @@ impl Timer {
             return Err(Failure::new("--margin is of the hybrid wait: leave it out, or name hybrid with --method"));
         }
         jobs.iter().try_for_each(Job::check_margin)?;
+        if let Some(spins) = self.method.0.iter().find(|method| self.split && method.spins()) {
+            return Err(Failure::new(format!(
+                "--split is of methods that sleep until their time, and {spins} is awake by then: name one, as in --method \
+                 clock_nanosleep"
+            )));
+        }
         let spins = self.method.0.contains(&Method::Spin);
         if let Some((cpus, note)) = self.measuring.placement.together(spins)? {
             return self.measure_each_cpu(&jobs, &cpus, note);
@@ -140,8 +150,9 @@ impl Timer {
 
     /// As the flags ask for it.
     fn asked(&self, series: impl IntoIterator<Item: Into<Series>>) -> Result<Measurement<'_>, Failure> {
-        let sample_file = self.every_sample.file()?;
-        Ok(Measurement { sample_file, ..Measurement::asked(&self.measuring, Kind::Timer, series) })
+        let asked = Measurement::asked(&self.measuring, Kind::Timer, series);
+        let keeps = asked.keeps.filter(|_| !self.split);
+        Ok(Measurement { sample_file: self.every_sample.file()?, split: self.split, keeps, ..asked })
     }
 
     /// A thread on each of several CPUs.

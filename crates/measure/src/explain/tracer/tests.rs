@@ -39,7 +39,7 @@ fn text(folder: &Path, name: &str) -> String {
 }
 
 fn start(folder: &Path, call_ns: impl Fn() -> Option<u64>) -> io::Result<Tracer> {
-    Tracer::start_in(Instance::of_files(folder.into()), RINGS_KB, &[1], call_ns)
+    Tracer::start_in(Instance::of_files(folder.into()), OF_CAUSES, RINGS_KB, &[1], call_ns)
 }
 
 /// A tracer of CPU 1 whose events cost `cost_ns` and whose ring holds a page: after a loss, the thread is switched to
@@ -98,11 +98,21 @@ fn without_the_scheduler_nothing_is_traced() {
     let folder = files();
     fs::remove_dir_all(folder.path().join("events/sched")).unwrap();
     let error = start(folder.path(), || None).err().unwrap();
-    assert_eq!(error.to_string(), "this kernel does not trace its scheduler");
+    assert_eq!(error.to_string(), "this kernel does not trace sched/sched_switch");
     let folder = files();
     fs::write(folder.path().join("events/header_page"), "data").unwrap();
     let error = start(folder.path(), || None).err().unwrap();
     assert_eq!(error.to_string(), "the ring buffer's pages have a form that is not known");
+}
+
+#[test]
+fn of_an_event_only_those_records_are_asked_for_that_are_wanted() {
+    let folder = files();
+    let filters = &[("sched/sched_switch", "next_pid == 7")];
+    let asked = Asked { events: &WANTED[..1], filters, ..OF_CAUSES };
+    Tracer::start_in(Instance::of_files(folder.path().into()), asked, RINGS_KB, &[1], || None).unwrap();
+    assert_eq!(text(folder.path(), "events/sched/sched_switch/filter"), "next_pid == 7");
+    assert!(!folder.path().join("events/exceptions/page_fault_user/enable").exists());
 }
 
 /// The call is timed before events are enabled, and again while all CPUs are traced.
