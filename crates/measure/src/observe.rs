@@ -59,6 +59,8 @@ pub struct Observer<'a> {
     part: Part,
     /// What was found of each series, where outliers are to be explained; see [`Observer::explain`].
     findings: Option<BTreeMap<usize, Findings>>,
+    /// See [`Observer::with_stacks`].
+    stacks: bool,
     waits_for_others: bool,
     /// Where times are kept one by one; see [`Observer::keep_intervals`].
     intervals: Option<Arc<IntervalLog>>,
@@ -85,6 +87,7 @@ impl<'a> Observer<'a> {
             journal: None,
             part: Part { series: 0, from: 0.0, share: 1.0 },
             findings: None,
+            stacks: false,
             waits_for_others: false,
             intervals: None,
             splits: false,
@@ -113,6 +116,11 @@ impl<'a> Observer<'a> {
         self.findings = Some(BTreeMap::new());
     }
 
+    /// With that also keeps the stacks of what timers interrupt meanwhile.
+    pub fn with_stacks(&mut self) {
+        self.stacks = true;
+    }
+
     /// In what is measured next the timed thread waits for others, as for an answer.
     pub fn waits_for_others(&mut self) {
         self.waits_for_others = true;
@@ -121,7 +129,10 @@ impl<'a> Observer<'a> {
     /// What finds out why samples of a thread were late, if anything does.
     pub(crate) fn explainer(&mut self, placement: Placement) -> Option<Explainer> {
         self.findings()?;
-        let (explainer, note) = Explainer::start(placement);
+        let (explainer, note) = match self.stacks {
+            true => Explainer::start_with_stacks(placement),
+            false => Explainer::start(placement),
+        };
         note.into_iter().for_each(|note| self.note(note));
         Some(if self.waits_for_others { explainer.waits_for_others() } else { explainer })
     }

@@ -37,6 +37,7 @@ const OF_WAKE_UPS: Asked = Asked {
         ("sched/sched_wakeup", |format, record| Some(Kind::Wakeup(format.number(record, "pid") as i32))),
     ],
     needed: &["timer/hrtimer_start", "timer/hrtimer_expire_entry", "sched/sched_wakeup"],
+    trigger: None,
     filters: &[("timer/hrtimer_start", "COMM == \"ontick-timed\""), ("sched/sched_wakeup", "comm == \"ontick-timed\"")],
 };
 

@@ -1,7 +1,7 @@
 //! What made samples late: as a sentence and in order.
 
 use ontick_record::Series;
-use ontick_record::run::Cause;
+use ontick_record::run::{Cause, Explained};
 
 use crate::number::count;
 use crate::number::plain;
@@ -42,6 +42,25 @@ pub(crate) fn sentence(series: &Series) -> Option<String> {
         _ => format!("The {} outliers above {above}", count(seen)),
     };
     Some(format!("{who}: {}.", parts.join(", ")))
+}
+
+/// The functions of a stack that a line names, innermost first.
+const FUNCTIONS: usize = 8;
+
+/// Where in the kernel another task was: `another task was in the kernel: ext4_writepages < do_writepages < …`.
+pub(crate) fn stack(outlier: &Explained) -> Option<String> {
+    let mut functions: Vec<&str> = outlier.stack.iter().take(FUNCTIONS).map(String::as_str).collect();
+    if outlier.stack.len() > FUNCTIONS {
+        functions.push("…");
+    }
+    (!functions.is_empty()).then(|| format!("another task was in the kernel: {}", functions.join(" < ")))
+}
+
+/// The largest outlier of which a stack is known.
+pub(crate) fn largest_with_stack(series: &Series) -> Option<String> {
+    let outlier = series.explained.iter().find(|outlier| !outlier.stack.is_empty())?;
+    let cause = label(&outlier.cause, &outlier.detail);
+    Some(format!("At {} late ({cause}) {}", plain(outlier.latency_ns), stack(outlier)?))
 }
 
 /// What the tracing did, and what it cost.
@@ -108,6 +127,23 @@ mod tests {
             "Tracing recorded 6 000 events, 7 lost, each about 900ns; the latencies have its cost in them."
         );
         assert_eq!(price(&Series::default()), None);
+    }
+
+    #[test]
+    fn a_stack_is_named_from_the_inside_out() {
+        let outlier = |latency_ns, functions: &[&str]| Explained {
+            latency_ns,
+            cause: "another task".into(),
+            detail: "kworker (other)".into(),
+            stack: functions.iter().map(ToString::to_string).collect(),
+            ..Explained::default()
+        };
+        let explained = vec![outlier(90_000, &[]), outlier(41_000, &["a", "b"]), outlier(30_000, &["c"])];
+        let wanted = "At 41us late (another task kworker (other)) another task was in the kernel: a < b";
+        assert_eq!(largest_with_stack(&Series { explained, ..Series::default() }).unwrap(), wanted);
+        assert_eq!(stack(&outlier(1, &["f"; 9])).unwrap().matches('f').count(), 8);
+        assert!(stack(&outlier(1, &["f"; 9])).unwrap().ends_with("f < …"));
+        assert_eq!(largest_with_stack(&Series { explained: vec![outlier(1, &[])], ..Series::default() }), None);
     }
 
     #[test]

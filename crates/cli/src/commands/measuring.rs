@@ -42,6 +42,8 @@ pub struct Measurement<'a> {
     pub notes: Vec<String>,
     /// Find out why samples were late.
     pub explain: bool,
+    /// With the stacks of what timers interrupt.
+    pub stack: bool,
     /// Split latencies into their parts.
     pub split: bool,
     /// Stop the kernel's trace at the first latency over this, in ns.
@@ -79,6 +81,7 @@ impl<'a> Measurement<'a> {
             facts: flags.placement.note().into_iter().collect(),
             notes: Vec::new(),
             explain: flags.explain,
+            stack: flags.stack,
             split: false,
             break_trace_over: flags.limits.break_trace_over(),
             simulated: None,
@@ -169,6 +172,9 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
         }
         if asked.explain {
             observer.explain();
+            if asked.stack {
+                observer.with_stacks();
+            }
         }
         if asked.split {
             observer.split();

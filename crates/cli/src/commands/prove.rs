@@ -131,6 +131,7 @@ impl Prove {
             facts: flags::why_there(&plan.placement()).filter(|_| self.cpu.is_none()).into_iter().chain(left).collect(),
             notes,
             explain: self.explain,
+            stack: false,
             split: false,
             break_trace_over: None,
             simulated: None,

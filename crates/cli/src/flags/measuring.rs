@@ -22,6 +22,10 @@ pub struct MeasuringFlags {
     /// Trace the kernel and name the cause of each outlier (needs root)
     #[arg(long)]
     pub explain: bool,
+    /// With --explain, also keep the kernel's stack of what each timer interrupts on the measured CPU, and show where the
+    /// task was that held it
+    #[arg(long, requires = "explain")]
+    pub stack: bool,
     #[command(flatten)]
     pub output: OutputFlags,
 }

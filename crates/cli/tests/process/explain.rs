@@ -124,6 +124,34 @@ fn samples_that_came_late_have_their_causes_in_the_record() {
     }
 }
 
+/// A load that is in the kernel nearly all of the time, on the CPU that is measured.
+#[test]
+fn a_task_that_a_timer_interrupts_in_the_kernel_is_shown_with_its_functions() {
+    if Tracing::find().is_none() || !crate::has("taskset") {
+        return;
+    }
+    let cpu = ontick_rt::cpus::allowed()[0];
+    let load = format!("cmd:taskset -c {cpu} dd if=/dev/zero of=/dev/null bs=64M status=none");
+    let cpu = cpu.to_string();
+    let words =
+        ["latency", "timer", "--method", "clock_nanosleep", "--cpu", &cpu, "--policy", "fifo:10", "--load", &load];
+    let more = ["--explain", "--stack", "--outlier-threshold", "1ns", "--duration", "1s", "--json"];
+    let output = run(&[&words[..], &more].concat());
+    let run = record(&output);
+    if run["notes"].to_string().contains("kernel_stack") {
+        return ontick_skip::skipped!("this kernel keeps no stacks");
+    }
+    let explained = run["series"][0]["explained"].as_array().unwrap();
+    let stacks: Vec<&Vec<Value>> = explained.iter().filter_map(|outlier| outlier["stack"].as_array()).collect();
+    assert!(!stacks.is_empty(), "{explained:?}");
+    // The interrupt's own functions are left out.
+    let names: Vec<&str> = stacks.iter().flat_map(|stack| stack.iter().map(|name| name.as_str().unwrap())).collect();
+    assert!(!names.iter().any(|name| name.contains("hrtimer_interrupt")), "{names:?}");
+    let hidden = fs::read_to_string("/proc/kallsyms").is_ok_and(|text| text.starts_with("0000000000000000"));
+    assert_eq!(names.iter().all(|name| name.starts_with("0x")), hidden, "{names:?}");
+    crate::errors::fails(&["latency", "timer", "--stack"], &["--explain"]);
+}
+
 /// In a mount namespace of its own, with an empty folder over every place where tracing is, and without the
 /// right to mount: a kernel without tracing looks the same.
 #[test]

@@ -47,6 +47,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether the kernel went on meanwhile: what it did then tells more of it.
+    pub fn is_seen_by_the_kernel(&self) -> bool {
+        !matches!(self, Cause::Steal | Cause::OutsideTheKernel | Cause::FirmwareInterrupt)
+    }
+
     /// The cause's name.
     pub fn name(&self) -> &'static str {
         match self {

@@ -167,6 +167,8 @@ pub enum Kind {
     Idle(Option<u32>),
     /// The CPU's frequency changes, to this many kHz.
     Frequency(u64),
+    /// Where the kernel is: returns to its functions, innermost first.
+    Stack(Box<[u64]>),
 }
 
 /// An event.

@@ -41,6 +41,11 @@ impl Format {
         self.field(name).and_then(|field| field.text(record)).unwrap_or_default()
     }
 
+    /// Where a field begins.
+    pub fn offset(&self, name: &str) -> Option<usize> {
+        Some(self.field(name)?.offset)
+    }
+
     fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }

@@ -19,11 +19,15 @@ mod names;
 mod narrative;
 pub mod parse;
 pub(crate) mod ring_buffer_page;
+mod stacks;
 mod steal;
+mod symbols;
 mod tally;
 pub mod timeline;
 pub(crate) mod tracefs;
 pub(crate) mod tracer;
+
+use std::io;
 
 use ontick_machine::Root;
 use ontick_record::journal::CauseName;
@@ -41,6 +45,8 @@ use counters::Counters;
 use events::Event;
 use firmware::FirmwareInterrupts;
 use infer::IdleExits;
+use stacks::Stacks;
+use symbols::Symbols;
 use tally::Tally;
 use timeline::Span;
 use tracefs::Tracefs;
@@ -93,19 +99,25 @@ impl Findings {
 
     /// Counts an outlier, and returns it with its cause.
     fn add(&mut self, cause: Cause, outlier: Outlier, spans: &[Span]) -> Outlier {
+        self.add_with(cause, outlier, spans, Vec::new)
+    }
+
+    /// The same, with the functions of a stack.
+    fn add_with(&mut self, cause: Cause, outlier: Outlier, spans: &[Span], stack: impl Fn() -> Vec<String>) -> Outlier {
         let index = self.tally.add(&cause, outlier.latency_ns);
-        self.record(index, &cause, outlier, spans);
+        self.record(index, &cause, outlier, spans, stack);
         Outlier { cause: Some(index), ..outlier }
     }
 
-    fn record(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span]) {
+    fn record(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span], stack: impl Fn() -> Vec<String>) {
         let latency_ns = outlier.latency_ns;
         let larger = self.reported.partition_point(|(_, reported)| reported.latency_ns >= latency_ns);
         let of_this_cause = self.reported[..larger].iter().filter(|(of, _)| *of == index).count();
         if larger >= DESCRIBED || of_this_cause >= DESCRIBED_OF_A_CAUSE {
             return;
         }
-        self.reported.insert(larger, (index, narrative::reported(cause, outlier, spans)));
+        let reported = Explained { stack: stack(), ..narrative::reported(cause, outlier, spans) };
+        self.reported.insert(larger, (index, reported));
         let mut of_this_cause = (0..self.reported.len()).filter(|i| self.reported[*i].0 == index);
         if let Some(smallest) = of_this_cause.nth(DESCRIBED_OF_A_CAUSE) {
             self.reported.remove(smallest);
@@ -122,6 +134,7 @@ pub struct Explainer {
     cpu: Option<u32>,
     events: Vec<Event>,
     idle_exits: IdleExits,
+    stacks: Option<Stacks>,
     waiting: Vec<Outlier>,
 }
 
@@ -133,12 +146,26 @@ enum Evidence {
 impl Explainer {
     /// Begins; where tracing is not to be had, counters must do, and the second value says why.
     pub fn start(placement: Placement) -> (Self, Option<String>) {
+        Self::begin(placement, None, Tracer::start)
+    }
+
+    /// The same, with the stacks of what timers interrupt meanwhile: each costs the CPU some microseconds.
+    pub fn start_with_stacks(placement: Placement) -> (Self, Option<String>) {
+        Self::begin(placement, Some(Stacks::new(Symbols::read())), Tracer::start_with_stacks)
+    }
+
+    fn begin(
+        placement: Placement,
+        stacks: Option<Stacks>,
+        trace: impl Fn(&[u32]) -> io::Result<Tracer>,
+    ) -> (Self, Option<String>) {
         let cpus = placement.cpu.map_or_else(cpus::online, |cpu| vec![cpu]);
-        let (evidence, machine, note) = match Tracer::start(&cpus) {
+        let (evidence, machine, note) = match trace(&cpus) {
             Ok(mut tracer) => {
                 let (usual, real_time) = usual(&mut tracer, placement);
                 let machine = machine::describe(real_time, tracer.missing(), usual);
-                let note = (!machine.records_all).then(|| {
+                let lacks_stacks = stacks.is_some() && tracer.missing().contains(&parse::STACK.0);
+                let note = (!machine.records_all || lacks_stacks).then(|| {
                     let missing = tracer.missing().join(", ");
                     format!("this kernel does not trace {missing}: some causes stay unknown")
                 });
@@ -165,6 +192,7 @@ impl Explainer {
                 cpu: placement.cpu,
                 events: Vec::new(),
                 idle_exits: IdleExits::default(),
+                stacks,
                 waiting: Vec::new(),
             },
             note,
@@ -193,14 +221,15 @@ impl Explainer {
                 let _avoided = self.cpu.and_then(AvoidCpu::from);
                 let mut recorded = Vec::new();
                 tracer.take(|event| recorded.push(event));
+                self.stacks.iter_mut().for_each(|stacks| stacks.take(&mut recorded));
                 self.idle_exits.infer(recorded, &mut self.events);
                 self.events.sort_by_key(|event| event.at_ns);
                 let settled_ns = settled_ns(ended, ClockId::Monotonic.now_ns());
                 let (ready, waiting): (Vec<_>, Vec<_>) =
                     self.waiting.drain(..).partition(|outlier| outlier.at_ns <= settled_ns);
                 self.waiting = waiting;
-                let firmware = self.firmware.as_ref();
-                let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, firmware, findings);
+                let (firmware, stacks) = (self.firmware.as_ref(), self.stacks.as_ref());
+                let explain = |outlier| explain(&self.events, tid, outlier, &self.machine, firmware, stacks, findings);
                 let explained = ready.into_iter().map(explain).collect();
                 self.forget(began_ns.saturating_sub(KEPT_NS));
                 explained
@@ -222,6 +251,7 @@ impl Explainer {
         let old = self.events.partition_point(|event| event.at_ns < needed_ns);
         let many = self.events.len().saturating_sub(EVENTS_KEPT);
         self.events.drain(..old.max(many));
+        self.stacks.iter_mut().for_each(|stacks| stacks.forget(needed_ns));
     }
 
     /// Ends; what tracing did is added to the findings.
@@ -255,6 +285,7 @@ fn explain(
     outlier: Outlier,
     machine: &Machine,
     firmware: Option<&FirmwareInterrupts>,
+    stacks: Option<&Stacks>,
     findings: &mut Findings,
 ) -> Outlier {
     let (cause, spans) = attributed(events, tid, outlier, machine);
@@ -262,7 +293,9 @@ fn explain(
         Some(firmware) => firmware.refine(cause, window(outlier)),
         None => cause,
     };
-    findings.add(cause, outlier, &spans)
+    let stacks = stacks.filter(|_| cause.is_seen_by_the_kernel());
+    let stack = || stacks.map(|stacks| stacks.within(window(outlier), tid)).unwrap_or_default();
+    findings.add_with(cause, outlier, &spans, stack)
 }
 
 /// The counter of system management interrupts of a CPU that is not measured.
@@ -284,203 +317,4 @@ fn attributed(events: &[Event], tid: i32, outlier: Outlier, machine: &Machine) -
 }
 
 #[cfg(test)]
-mod tests {
-    use super::events::Kind;
-    use super::*;
-
-    fn explainer(events: Vec<Event>, waiting: Vec<Outlier>) -> Explainer {
-        let evidence = Evidence::Counters(Counters::start(None));
-        Explainer {
-            evidence,
-            machine: Machine::default(),
-            firmware: None,
-            cpu: None,
-            events,
-            idle_exits: IdleExits::default(),
-            waiting,
-        }
-    }
-
-    fn event(at_ns: u64) -> Event {
-        Event { at_ns, cpu: 0, pid: 0, kind: Kind::PageFault }
-    }
-
-    /// Who had the CPU before the deadline of an outlier that waits is asked for later.
-    #[test]
-    fn events_that_may_be_asked_for_are_kept() {
-        let times = || [100, 200, 300, 400].map(|ms: u64| event(ms * 1_000_000)).to_vec();
-        let kept = |waiting: &[(u64, u64)], kept_ms: u64| {
-            let waiting = waiting.iter().map(|&(at_ms, late_ms)| Outlier {
-                at_ns: at_ms * 1_000_000,
-                latency_ns: late_ms * 1_000_000,
-                cause: None,
-            });
-            let mut explainer = explainer(times(), waiting.collect());
-            explainer.forget(kept_ms * 1_000_000);
-            explainer.events.iter().map(|event| event.at_ns / 1_000_000).collect::<Vec<_>>()
-        };
-        assert_eq!(kept(&[], 0), [100, 200, 300, 400]);
-        // 60 ms before are kept.
-        assert_eq!(kept(&[], 360), [300, 400]);
-        assert_eq!(kept(&[], 361), [400]);
-        assert_eq!(kept(&[], 1_000), [0; 0]);
-        // An outlier's deadline, not when it was seen.
-        assert_eq!(kept(&[(900, 540)], 1_000), [300, 400]);
-        assert_eq!(kept(&[(900, 10), (950, 650)], 1_000), [300, 400]);
-        assert_eq!(kept(&[(900, 10)], 260), [200, 300, 400]);
-    }
-
-    #[test]
-    fn a_flood_of_events_is_cut_at_its_old_end() {
-        let mut explainer = explainer((0..EVENTS_KEPT as u64 + 5).map(event).collect(), Vec::new());
-        explainer.forget(0);
-        assert_eq!((explainer.events.len(), explainer.events[0].at_ns), (EVENTS_KEPT, 5));
-    }
-
-    fn traced(cost_ns: u64) -> (tempfile::TempDir, Explainer) {
-        let (folder, tracer) = tracer::tests::tracer(cost_ns);
-        let explainer =
-            Explainer { evidence: Evidence::Tracing(Box::new(tracer)), ..explainer(Vec::new(), Vec::new()) };
-        (folder, explainer)
-    }
-
-    /// Blocks of a series add to it; what an event costs is that of the last.
-    #[test]
-    fn what_tracing_did_is_added_at_the_end() {
-        let mut findings = Findings::default();
-        traced(40).1.end(&mut findings);
-        assert_eq!(findings.tracing, Tracing { events: 35, lost: 1_200, event_cost_ns: 40, outliers: 0 });
-        traced(50).1.end(&mut findings);
-        assert_eq!(findings.tracing, Tracing { events: 70, lost: 2_400, event_cost_ns: 50, outliers: 0 });
-        explainer(Vec::new(), Vec::new()).end(&mut findings);
-        assert_eq!(findings.tracing.events, 70, "counters trace nothing");
-    }
-
-    #[test]
-    fn an_outlier_settles_after_so_long() {
-        assert_eq!(settled_ns(false, 1_000_000_000), 980_000_000);
-        assert_eq!(settled_ns(true, 1_000_000_000), u64::MAX);
-    }
-
-    /// The largest of each cause, and of all causes the largest.
-    #[test]
-    fn so_many_outliers_are_reported_in_full() {
-        let reported = |outliers: &[(usize, u64)]| {
-            let mut findings = Findings::default();
-            for (cause, latency_ns) in outliers {
-                let cause = Cause::DeviceInterrupt(format!("dev{cause}"));
-                findings.add(cause, Outlier { at_ns: 1 << 40, latency_ns: *latency_ns, cause: None }, &[]);
-            }
-            findings.reported.iter().map(|(_, reported)| reported.latency_ns).collect::<Vec<_>>()
-        };
-        let of_one: Vec<(usize, u64)> = [3, 1, 9, 4, 12, 7, 10, 2, 11, 8, 5, 6].map(|ns| (0, ns)).to_vec();
-        assert_eq!(reported(&of_one), [12, 11, 10, 9, 8, 7, 6, 5]);
-        // Those of a cause that was seen before do not lose to another's.
-        let of_two = [&of_one[..], &[(1, 1), (1, 20)]].concat();
-        assert_eq!(reported(&of_two), [20, 12, 11, 10, 9, 8, 7, 6, 5, 1]);
-        let of_ten: Vec<(usize, u64)> = (0..100).map(|n| (n as usize % 10, 1_000 + n)).collect();
-        assert_eq!(reported(&of_ten), (1_050..1_100).rev().collect::<Vec<_>>());
-        let falling: Vec<(usize, u64)> = of_ten.iter().rev().copied().collect();
-        assert_eq!(reported(&falling), (1_050..1_100).rev().collect::<Vec<_>>());
-    }
-
-    fn cause_of(events: &[Event], outlier: Outlier) -> &'static str {
-        let machine = Machine { edge_ns: 3_000, records_all: true, ..Machine::default() };
-        let mut findings = Findings::default();
-        explain(events, tracer::tests::TID, outlier, &machine, None, &mut findings);
-        let [name] = &findings.tally.names(0)[..] else { panic!("one cause") };
-        ["page fault", "outside the kernel", "steal", "unknown"].into_iter().find(|of| name.cause == *of).unwrap()
-    }
-
-    /// What happened 60 ms before the deadline still counts, and accounts up to 20 ms after the sample.
-    #[test]
-    fn an_outlier_is_explained_by_what_is_around_it() {
-        const MS: u64 = 1_000_000;
-        let thread = events::Task::unnamed(tracer::tests::TID);
-        let at = |at_ns, kind| Event { at_ns, cpu: 0, pid: tracer::tests::TID, kind };
-        let came = |at_ns| at(at_ns, Kind::Switch { prev: events::Task::unnamed(0), state: 0, next: thread });
-        // Its deadline is at 100 ms.
-        let outlier = Outlier { at_ns: 101 * MS, latency_ns: MS, cause: None };
-        assert_eq!(cause_of(&[came(40 * MS)], outlier), "outside the kernel");
-        assert_eq!(cause_of(&[came(40 * MS - 1)], outlier), "unknown");
-        // Of an account of 20 ms, most was stolen.
-        let closed = |at_ns| {
-            let accounts = [(at_ns - 21 * MS, 20 * MS), (at_ns, 0)];
-            let ran = accounts.map(|(at_ns, ns)| at(at_ns, Kind::Ran { pid: thread.pid, ns }));
-            cause_of(&[&[came(60 * MS)][..], &ran].concat(), outlier)
-        };
-        assert_eq!([closed(121 * MS), closed(121 * MS + 1)], ["steal", "outside the kernel"]);
-    }
-
-    /// The ring is left alone until there are outliers: to read it costs time.
-    #[test]
-    fn without_outliers_nothing_is_read() {
-        let (_folder, mut explainer) = traced(0);
-        assert_eq!(explainer.explain(Vec::new(), tracer::tests::TID, true, &mut Findings::default()), []);
-        assert_eq!(explainer.events, []);
-        let Evidence::Tracing(tracer) = &explainer.evidence else { unreachable!("as made") };
-        assert_eq!(tracer.totals().events, 35, "as before");
-    }
-
-    #[test]
-    fn a_series_says_of_tracing_only_what_was_traced() {
-        let mut findings = Findings::default();
-        findings.add(Cause::Steal, Outlier { at_ns: 9, latency_ns: 5_000, cause: None }, &[]);
-        let described = |findings: &Findings| {
-            let mut series = Series::default();
-            findings.describe(&mut series);
-            (series.causes.len(), series.explained.len(), series.tracing)
-        };
-        assert_eq!(described(&findings), (1, 1, None), "counters name causes too");
-        traced(40).1.end(&mut findings);
-        let tracing = Tracing { events: 35, lost: 1_200, event_cost_ns: 40, outliers: 1 };
-        assert_eq!(described(&findings), (1, 1, Some(tracing)));
-    }
-
-    /// An outlier waits until the kernel has accounted the time; once the thread has ended, none does.
-    #[test]
-    fn an_outlier_is_explained_once_it_has_settled() {
-        let (_folder, mut explainer) = traced(0);
-        let mut findings = Findings::default();
-        let outlier = |at_ns| Outlier { at_ns, latency_ns: 5_000, cause: None };
-        let (early, late) = (outlier(1_012_000), outlier(u64::MAX >> 2));
-        let explained = explainer.explain(vec![late, early], tracer::tests::TID, false, &mut findings);
-        assert_eq!(explained, [Outlier { cause: Some(0), ..early }]);
-        assert_eq!(findings.tally.names(0)[0].cause, "page fault");
-        assert_eq!(explainer.waiting, [late]);
-        let explained = explainer.explain(Vec::new(), tracer::tests::TID, true, &mut findings);
-        assert_eq!(explained, [Outlier { cause: Some(1), ..late }]);
-        assert_eq!((explainer.waiting.len(), findings.tally.total()), (0, 2));
-    }
-
-    /// What was asked for is not what counts: only a real-time thread is kept waiting by the fair server.
-    #[test]
-    fn a_thread_is_real_time_if_it_runs_so() {
-        let mut explainer = explainer(Vec::new(), Vec::new());
-        let mut looked_at = |tid| {
-            explainer.machine.real_time = true;
-            explainer.explain(Vec::new(), tid, false, &mut Findings::default());
-            explainer.machine.real_time
-        };
-        let this = rustix::thread::gettid().as_raw_nonzero().get();
-        assert_eq!(looked_at(this), in_force(0).unwrap().is_real_time());
-        assert!(looked_at(i32::MAX), "a thread that is gone was what it was last");
-    }
-
-    #[test]
-    fn each_cause_is_journalled_once() {
-        let mut findings = Findings::default();
-        let add = |findings: &mut Findings, cause: Cause| {
-            findings.add(cause, Outlier { at_ns: 9, latency_ns: 5_000, cause: None }, &[]).cause
-        };
-        assert_eq!(findings.fresh_causes(), []);
-        assert_eq!(add(&mut findings, Cause::Steal), Some(0));
-        assert_eq!(add(&mut findings, Cause::DeviceInterrupt("mmc0".into())), Some(1));
-        let fresh: Vec<String> = findings.fresh_causes().into_iter().map(|name| name.detail).collect();
-        assert_eq!(fresh, ["", "mmc0"]);
-        assert_eq!(add(&mut findings, Cause::Steal), Some(0));
-        assert_eq!(add(&mut findings, Cause::DeviceInterrupt("eth0".into())), Some(2));
-        let fresh: Vec<String> = findings.fresh_causes().into_iter().map(|name| name.detail).collect();
-        assert_eq!(fresh, ["eth0"]);
-    }
-}
+mod tests;

@@ -28,6 +28,7 @@ pub fn reported(cause: &Cause, outlier: Outlier, spans: &[Span]) -> Explained {
         cause: cause.name().into(),
         detail: cause.detail().into(),
         happened: happened.into_iter().skip(skipped).collect(),
+        stack: Vec::new(),
     }
 }
 
@@ -89,6 +90,7 @@ mod tests {
             cause: "device interrupt".into(),
             detail: "mmc0".into(),
             happened: vec![happening(-100_000, 1), happening(-99_999, 106_999)],
+            stack: Vec::new(),
         };
         assert_eq!(reported(&cause, outlier, &spans), expected);
         let many: Vec<Span> = (0..45).map(|n| between(450_000 + n, 450_001 + n)).collect();

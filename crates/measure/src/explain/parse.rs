@@ -36,6 +36,9 @@ pub const WANTED: &[(&str, Reader)] = &[
     ("ipi/ipi_exit", |_, _| Some(Kind::VectorExit(Vector::Call))),
 ];
 
+/// The record that a trigger makes of the kernel's stack.
+pub const STACK: (&str, Reader) = ("ftrace/kernel_stack", stack);
+
 /// Reads one kind of record.
 pub type Reader = fn(&Format, &[u8]) -> Option<Kind>;
 
@@ -114,6 +117,14 @@ fn timer_fires(format: &Format, record: &[u8]) -> Option<Kind> {
         timer: format.number(record, "hrtimer") as u64,
         function: format.number(record, "function") as u64,
     })
+}
+
+/// The last may be a mark of the end.
+fn stack(format: &Format, record: &[u8]) -> Option<Kind> {
+    let words = record.get(format.offset("caller")?..)?.chunks_exact(size_of::<usize>());
+    let returns = words.filter_map(|word| word.try_into().ok()).map(|word| usize::from_ne_bytes(word) as u64);
+    let is_return = |address: &u64| *address != 0 && *address != usize::MAX as u64;
+    Some(Kind::Stack(returns.take(format.number(record, "size") as usize).filter(is_return).collect()))
 }
 
 fn idle(format: &Format, record: &[u8]) -> Option<Kind> {
@@ -248,6 +259,26 @@ format:
         assert_eq!(read("irq/softirq_exit", &[]), Kind::SoftirqExit);
         assert_eq!(read("exceptions/page_fault_user", &[]), Kind::PageFault);
         assert_eq!(read("power/cpu_frequency", &[("state", 1_500_000)]), Kind::Frequency(1_500_000));
+    }
+
+    /// Kernels since 6.5 say that the array has no length, those of before that it has 8.
+    #[test]
+    fn a_stack_has_as_many_functions_as_it_says() {
+        for array in ["caller[];\toffset:16;\tsize:0", "caller[8];\toffset:16;\tsize:64"] {
+            let text = format!(
+                "name: kernel_stack\nID: 4\nformat:\n\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n\
+                 \tfield:unsigned long {array};\tsigned:0;\n"
+            );
+            let format = Format::parse(&text).unwrap();
+            let head = [&[4, 0, 0, 0, 9, 0, 0, 0], &3i32.to_ne_bytes()[..], &[0; 4]].concat();
+            let of = |words: &[usize]| {
+                let words: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                stack(&format, &[&head[..], &words].concat()).unwrap()
+            };
+            assert_eq!(of(&[5, 6, 7, 8]), Kind::Stack(vec![5, 6, 7].into()), "{array}");
+            assert_eq!(of(&[5, usize::MAX, 0, 8]), Kind::Stack(vec![5].into()));
+            assert_eq!(of(&[5]), Kind::Stack(vec![5].into()), "cut off");
+        }
     }
 
     /// Coming back from idle is reported as a state that there is not.

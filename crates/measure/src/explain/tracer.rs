@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use super::cost;
 use super::events::{Event, Kind};
-use super::parse::{Parser, Reader, WANTED};
+use super::parse::{Parser, Reader, STACK, WANTED};
 use super::ring_buffer_page::{self, Header};
 use super::tracefs::{Instance, Tracefs};
 
@@ -21,12 +21,28 @@ pub struct Asked {
     pub events: &'static [(&'static str, Reader)],
     /// Those without which the others tell nothing.
     pub needed: &'static [&'static str],
+    /// What the kernel does besides at an event.
+    pub trigger: Option<Trigger>,
     /// Of an event the records that this is true of; of others all.
     pub filters: &'static [(&'static str, &'static str)],
 }
 
+/// What the kernel does at an event.
+#[derive(Debug, Clone, Copy)]
+pub struct Trigger {
+    on: &'static str,
+    what: &'static str,
+    /// The record that it makes of it.
+    makes: (&'static str, Reader),
+}
+
 /// What the cause of a latency is found by.
-const OF_CAUSES: Asked = Asked { events: WANTED, needed: &["sched/sched_switch"], filters: &[] };
+const OF_CAUSES: Asked = Asked { events: WANTED, needed: &["sched/sched_switch"], trigger: None, filters: &[] };
+/// The same, and where in the kernel a task is when a timer interrupts it.
+const WITH_STACKS: Asked = Asked {
+    trigger: Some(Trigger { on: "timer/hrtimer_expire_entry", what: "stacktrace if common_pid != 0", makes: STACK }),
+    ..OF_CAUSES
+};
 
 /// Tracing, from its start until it is dropped.
 pub struct Tracer {
@@ -56,16 +72,21 @@ impl Tracer {
         Self::start_with(RINGS_KB, cpus)
     }
 
-    /// Begins to record other events than those.
+    /// The same, with stacks of what timers interrupt.
+    pub fn start_with_stacks(cpus: &[u32]) -> io::Result<Self> {
+        Self::start_asked(WITH_STACKS, RINGS_KB, cpus)
+    }
+
+    /// The first with rings of this size in kB each, or of the second where the kernel has no memory for the first.
+    pub fn start_with(rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
+        Self::start_asked(OF_CAUSES, rings_kb, cpus)
+    }
+
+    /// The same with what is asked for.
     pub fn start_asked(asked: Asked, rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
         let tracefs = Tracefs::find()?;
         tracefs.clean();
         Self::start_in(tracefs.instance()?, asked, rings_kb, cpus, cost::timer_call_ns)
-    }
-
-    /// The same with rings of this size in kB each, or of the second where the kernel has no memory for the first.
-    pub fn start_with(rings_kb: [u32; 2], cpus: &[u32]) -> io::Result<Self> {
-        Self::start_asked(OF_CAUSES, rings_kb, cpus)
     }
 
     /// Begins in this instance; `call_ns` times a system call that makes one event.
@@ -87,9 +108,16 @@ impl Tracer {
         let header = Header::parse(&instance.get("events/header_page")?);
         let header = header.ok_or_else(|| io::Error::other("the ring buffer's pages have a form that is not known"))?;
         let quiet = call_ns();
-        let (parser, missing) = enable(&instance, asked)?;
+        let (mut parser, mut missing) = enable(&instance, asked)?;
         instance.set("tracing_on", "1")?;
         let event_cost_ns = call_ns().zip(quiet).map_or(0, |(traced, quiet)| traced.saturating_sub(quiet));
+        if let Some(Trigger { on, what, makes }) = asked.trigger {
+            let format = instance.get(&format!("events/{}/format", makes.0));
+            let known = format.is_ok_and(|format| parser.learn(&format, makes.1));
+            if !known || instance.set(&format!("events/{on}/trigger"), what).is_err() {
+                missing.push(makes.0);
+            }
+        }
         for (event, filter) in asked.filters {
             // Without it there is more to read, and no less.
             let _ = instance.set(&format!("events/{event}/filter"), filter);

@@ -52,6 +52,10 @@ pub struct Explained {
     pub detail: String,
     /// Who had the CPU, in order.
     pub happened: Vec<Happening>,
+    /// The kernel's functions in which another task was meanwhile, innermost first, where that was asked for and a timer
+    /// interrupted one there. Addresses where the kernel does not tell their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
 }
 
 /// A stretch of time on the timed thread's CPU.

@@ -3,7 +3,7 @@
 use ontick_record::run::{Explained, Happening};
 use ontick_record::{Run, Series};
 
-use crate::causes::{in_order, label, price, sentence};
+use crate::causes::{in_order, label, price, sentence, stack};
 use crate::markup::Markup;
 use crate::number::{count, percent_down};
 use crate::plot::outliers_inline;
@@ -84,6 +84,10 @@ fn reported(body: &mut Markup, series: &Series) {
             body.open("tr", &[]).leaf("td", &[], &format!("{sign}{}", time(from_ns.unsigned_abs())));
             body.leaf("td", &[], &time(*length_ns)).leaf("td", &[], what).close();
         }
-        body.close().close().close().close();
+        body.close().close().close();
+        if let Some(stack) = stack(outlier) {
+            body.leaf("p", &[("class", &"caption")], &stack);
+        }
+        body.close();
     }
 }

@@ -4,7 +4,7 @@ use ontick_record::{Run, Series};
 
 use super::Style;
 use super::lines::{hanging, shortened};
-use crate::causes::{in_order, label, price, sentence};
+use crate::causes::{in_order, label, largest_with_stack, price, sentence};
 use crate::figures::latency;
 use crate::number::{count, percent_down};
 use crate::printable::printable;
@@ -25,6 +25,9 @@ pub(super) fn causes(run: &Run, style: &Style) -> String {
     let Some(sentence) = sentence(series) else { return String::new() };
     let mut text = table(series, style);
     text.push_str(&hanging("", "", &printable(&of(run, series, &sentence)), style.width));
+    if let Some(stack) = largest_with_stack(series) {
+        text.push_str(&hanging("", "", &printable(&stack), style.width));
+    }
     if let Some(price) = price(series) {
         text.push_str(&hanging("", "", &price, style.width));
     }

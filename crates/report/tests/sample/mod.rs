@@ -249,6 +249,7 @@ pub fn explained() -> Run {
         cause: "device interrupt".into(),
         detail: "mmc0".into(),
         happened: vec![happening(-4_000, 6_000, "the thread"), happening(2_000, 203_000, "interrupt mmc0")],
+        stack: Vec::new(),
     }];
     s.tracing = Some(Tracing { events: 120_000, lost: 0, event_cost_ns: 240, outliers: 38 });
     run

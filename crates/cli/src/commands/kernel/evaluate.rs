@@ -92,6 +92,7 @@ impl Evaluate {
             facts,
             notes: Vec::new(),
             explain: self.explain,
+            stack: false,
             split: false,
             break_trace_over: None,
             simulated: None,

@@ -109,6 +109,7 @@ impl Dip {
             facts: self.placement.note().into_iter().collect(),
             notes: Vec::new(),
             explain: false,
+            stack: false,
             split: false,
             break_trace_over: None,
             simulated: ontick_gpio::simulation_note(&[&wiring.drive, &wiring.see]),

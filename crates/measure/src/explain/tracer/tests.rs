@@ -115,6 +115,27 @@ fn of_an_event_only_those_records_are_asked_for_that_are_wanted() {
     assert!(!folder.path().join("events/exceptions/page_fault_user/enable").exists());
 }
 
+/// What it costs is not what an event costs.
+#[test]
+fn stacks_are_taken_of_what_timers_interrupt_once_the_call_was_timed() {
+    let stacks = |has: bool| {
+        let folder = files();
+        let kept = folder.path().join("events/ftrace/kernel_stack/format");
+        fs::create_dir_all(kept.parent().unwrap()).unwrap();
+        fs::create_dir_all(folder.path().join("events/timer/hrtimer_expire_entry")).unwrap();
+        if has {
+            fs::write(kept, "name: kernel_stack\nID: 4\nformat:\n").unwrap();
+        }
+        let trigger = || text(folder.path(), "events/timer/hrtimer_expire_entry/trigger");
+        let call_ns = || trigger().is_empty().then_some(7);
+        let instance = Instance::of_files(folder.path().into());
+        let tracer = Tracer::start_in(instance, WITH_STACKS, RINGS_KB, &[1], call_ns).unwrap();
+        (trigger(), tracer.missing().contains(&STACK.0))
+    };
+    assert_eq!(stacks(true), ("stacktrace if common_pid != 0".into(), false));
+    assert_eq!(stacks(false), ("".into(), true));
+}
+
 /// The call is timed before events are enabled, and again while all CPUs are traced.
 #[test]
 fn an_event_costs_what_a_call_takes_longer() {
