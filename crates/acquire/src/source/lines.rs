@@ -51,7 +51,7 @@ impl Source for Lines {
     }
 
     fn simulated(&self) -> Option<String> {
-        (self.group.backend() == Backend::Simulated).then(|| "simulated lines".into())
+        (self.group.backend() == Backend::Simulated).then(|| "lines in shared memory".into())
     }
 }
 
