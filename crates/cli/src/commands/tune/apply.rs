@@ -61,7 +61,8 @@ pub(super) fn carry_out(prepared: Prepared, journal: &mut Journal) -> Result<Don
     let left = plan.left().filter(|item| !(is_absent(item) && came(item)));
     // Of a whole profile what is left is no news, and what was asked for by name is.
     let left = left.filter(|item| !target.only.is_empty() || item.knob == OWN).cloned().collect();
-    let mut done = Done { applied, left, unseen: render::is_unseen(&plan.items), isolated: None, boot: None };
+    let unseen = render::unseen(&plan.items, root.is_live());
+    let mut done = Done { applied, left, unseen, isolated: None, boot: None };
     if done.applied.stopped.is_some() {
         return Ok(done);
     }

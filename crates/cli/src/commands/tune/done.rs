@@ -13,9 +13,9 @@ pub(super) struct Done {
     /// Settings that were asked for by name and are left as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Item>,
-    /// No kernel runs there whose settings could be seen, as on a card.
+    /// What is said where none of the settings could be seen, as on a card.
     #[serde(skip)]
-    pub unseen: bool,
+    pub unseen: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolated: Option<Isolated>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -29,7 +29,8 @@ impl PlanCommand {
             return Ok(Outcome::Met);
         }
         let style = terminal::style();
-        let mut text = render::plan(&prepared.plan, self.all || !self.wanted.knobs.is_empty(), &style);
+        let (all, live) = (self.all || !self.wanted.knobs.is_empty(), prepared.root.is_live());
+        let mut text = render::plan(&prepared.plan, all, live, &style);
         if let Some(boot) = &prepared.boot {
             text += &render::boot_plan(boot, &style);
         }

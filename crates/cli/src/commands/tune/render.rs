@@ -13,15 +13,21 @@ use ontick_undo::Undone;
 use super::done::{BootDone, Done};
 use crate::flags::RootFlag;
 
-const UNSEEN: &str = "No kernel runs here whose settings could be seen.\n";
-
-/// Whether none of these settings could be seen.
-pub(super) fn is_unseen(items: &[Item]) -> bool {
-    items.iter().all(|item| matches!(item.state, State::Absent(_) | State::Unreadable(_)))
+/// What is said where none of these settings could be seen; of the running machine (`live`), a kernel runs.
+pub(super) fn unseen(items: &[Item], live: bool) -> Option<&'static str> {
+    let is_absent = |item: &Item| matches!(item.state, State::Absent(_));
+    if !items.iter().all(|item| is_absent(item) || matches!(item.state, State::Unreadable(_))) {
+        return None;
+    }
+    Some(match live {
+        false => "No kernel runs here whose settings could be seen.\n",
+        true if items.iter().all(is_absent) => "Nothing to change.\n",
+        true => "None of the settings could be read.\n",
+    })
 }
 
-/// The changes; `all` adds what stays as it is.
-pub fn plan(plan: &TuningPlan, all: bool, style: &Style) -> String {
+/// The changes; `all` adds what stays as it is. `live`: of the running machine.
+pub fn plan(plan: &TuningPlan, all: bool, live: bool, style: &Style) -> String {
     let target = &plan.target;
     let (profile, cpus, others) = (target.profile.name(), &target.cpus, &target.others);
     let head = format!("profile {profile} · CPU {cpus} for timed programs, CPU {others} for everything else");
@@ -33,8 +39,8 @@ pub fn plan(plan: &TuningPlan, all: bool, style: &Style) -> String {
         entries.extend(grouped(&rest, |i| &i.path, planned));
     }
     text += &list(&entries, style);
-    if is_unseen(&plan.items) {
-        text += UNSEEN;
+    if let Some(unseen) = unseen(&plan.items, live) {
+        text += unseen;
     } else if entries.is_empty() {
         text += "Everything is as wanted.\n";
     }
@@ -88,7 +94,7 @@ pub(super) fn done(done: &Done, root: &RootFlag, style: &Style) -> String {
     entries.extend(grouped(&left, |i| &i.path, planned));
     let mut text = list(&entries, style);
     if entries.is_empty() && done.applied.stopped.is_none() {
-        text += if done.unseen { UNSEEN } else { "Every setting is as wanted already.\n" };
+        text += done.unseen.unwrap_or("Every setting is as wanted already.\n");
     }
     if let Some(isolated) = &done.isolated {
         text += &isolation(isolated, style);
@@ -288,4 +294,31 @@ pub fn entry(mark: Mark, word: &str, name: &str, said: String, below: Vec<(&'sta
 /// `1 file`, `2 files`.
 pub fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_machine::ValueFormat;
+
+    use super::*;
+
+    #[test]
+    fn a_running_kernel_is_not_said_to_run_nowhere() {
+        let item = |state| Item {
+            knob: "machine-check-poll",
+            path: "/sys/p".into(),
+            form: ValueFormat::Plain,
+            current: String::new(),
+            wanted: String::new(),
+            state,
+            why: "",
+            source: "",
+        };
+        let absent = || item(State::Absent("this machine does not have it".into()));
+        let unread = || item(State::Unreadable("/sys/p: no right to".into()));
+        assert_eq!(unseen(&[absent(), absent()], true), Some("Nothing to change.\n"));
+        assert_eq!(unseen(&[absent(), unread()], true), Some("None of the settings could be read.\n"));
+        assert!(unseen(&[absent(), unread()], false).is_some_and(|said| said.starts_with("No kernel runs here")));
+        assert_eq!(unseen(&[absent(), item(State::AsWanted)], true), None);
+    }
 }
