@@ -40,6 +40,7 @@ pub(crate) mod document;
 mod forwarding;
 mod gates;
 mod head;
+pub(crate) mod other;
 mod part;
 mod port;
 mod preemption;

@@ -2,9 +2,9 @@
 //! so that there is one reader, and errors name the line of the JSON text.
 
 use super::Network;
-use super::read::{finish, network};
+use super::read::{TABLES, finish, network};
 use crate::config::problem::Report;
-use crate::config::{Errors, Problem};
+use crate::config::{Errors, Problem, other};
 
 /// How deep lists and objects nest at most.
 const DEEPEST: usize = 8;
@@ -12,6 +12,10 @@ const DEEPEST: usize = 8;
 pub(super) fn read(text: &str) -> Result<Network, Errors> {
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
         return Err(alone(error.line(), error.column(), error.to_string()));
+    }
+    if let Some(other) = other::named(text) {
+        let (line, column) = Report::new(text).place(text.len() - text.trim_start().len());
+        return Err(alone(line, column, format!("this is {other}; the file that describes the network is wanted here")));
     }
     let mut translator = Translator { text, at: 0, toml: String::new(), places: Vec::new() };
     if let Err(what) = translator.document() {
@@ -63,11 +67,18 @@ impl Translator<'_> {
         self.places.push((self.toml.len(), self.at));
     }
 
-    /// `{ "stream": [ {…}, … ], "network": {…} }`
+    /// `{ "stream": [ {…}, … ], "network": {…} }`. A key that no network has comes first, whatever its value: the reader
+    /// says that it is unknown, and which ones there are.
     fn document(&mut self) -> Result<(), ShapeError> {
         let mut blocks = Vec::new();
         self.members(|translator, key| {
-            blocks.push((key.to_owned(), translator.at));
+            match TABLES.contains(&key.trim_matches('"')) {
+                true => blocks.push((key.to_owned(), translator.at)),
+                false => {
+                    translator.place();
+                    translator.toml += &format!("{key} = true\n");
+                }
+            }
             translator.skip();
             Ok(())
         })?;
@@ -240,5 +251,25 @@ mod tests {
         let null = said("1400", "null");
         assert!(null.starts_with("n.json:9:67: null"), "{null}");
         assert!(said("\"size\"", "\"seize\"").contains("unknown key `seize`"));
+    }
+
+    #[test]
+    fn a_key_that_no_network_has_is_unknown_whatever_its_value() {
+        let known = "unknown key `foo` in the file (known: network, switch, station, time, link, stream)";
+        for value in ["3", "null", "[1, 2]", "[{\"a\": 1}]", "{\"a\": null}"] {
+            let text = NETWORK.replacen('{', &format!("{{ \"foo\": {value},"), 1);
+            assert_eq!(super::super::read(&text).unwrap_err().in_file("n.json"), format!("n.json:1:10: {known}"));
+        }
+        assert!(known.contains(&super::TABLES.join(", ")));
+        let link = super::super::read(r#"{"link": 3}"#).unwrap_err().in_file("n.json");
+        assert_eq!(link, "n.json:1:10: \"link\" is a list of objects, or an object");
+    }
+
+    #[test]
+    fn a_plan_or_a_record_in_a_network_s_place_is_said_to_be_one() {
+        let said = |text: &str| super::super::read(text).unwrap_err().in_file("f.json");
+        let plan = said("{\n  \"ontick_plan\": 1,\n  \"streams\": []\n}\n");
+        assert_eq!(plan, "f.json:1:1: this is a plan of a network; the file that describes the network is wanted here");
+        assert!(said(r#"{"schema": "ontick-run/1"}"#).contains("this is a record (ontick-run/1); "));
     }
 }

@@ -21,6 +21,9 @@ pub const LARGEST_SIZE: u64 = 1_500_000;
 /// Of a link, in bits per second.
 pub const RATES: std::ops::RangeInclusive<u64> = 1_000_000..=1_000_000_000_000;
 
+/// The tables of the file.
+pub(super) const TABLES: [&str; 6] = ["network", "switch", "station", "time", "link", "stream"];
+
 /// Whether a text is meant to be a network, not a switch: it has stations or links, or streams without the classes of a
 /// switch.
 pub fn is_meant(text: &str) -> bool {
