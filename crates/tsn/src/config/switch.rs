@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use super::problem::{Report, Reported};
 use super::table::{Table, parse};
-use super::{check, class, forwarding, head, port, stream};
+use super::{check, class, forwarding, head, other, port, stream};
 use crate::model::Switch;
 
 /// More ports than a machine has.
 const MOST_PORTS: usize = 256;
 
 pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Switch, Reported> {
+    refuse_json(text, report)?;
     let document = parse(text, report)?;
     let mut table = Table::new(document.get_ref(), 0..0, "the file");
     let head = table.table("switch", "[switch]".into(), report);
@@ -47,6 +48,16 @@ pub(super) fn switch(text: &str, now_ns: u64, report: &mut Report) -> Result<Swi
         forwarding: forwarding?,
         streams: streams?,
     })
+}
+
+/// No TOML begins with a brace, and what a reader of TOML says of JSON helps nobody.
+fn refuse_json(text: &str, report: &mut Report) -> Result<(), Reported> {
+    let begin = text.len() - text.trim_start().len();
+    if !text[begin..].starts_with('{') {
+        return Ok(());
+    }
+    let what = other::named(text).unwrap_or_else(|| "JSON".into());
+    Err(report.error(begin..begin, format!("this is {what}; the file that describes a switch, in TOML, is wanted here")))
 }
 
 /// The tables of a kind, of which there must be some; a wrong one is left out (and reported).

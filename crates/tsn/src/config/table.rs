@@ -156,11 +156,31 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A file's text as a tree. Where it is no TOML that alone is reported: what follows from it would only confuse.
+/// A file's text as a tree. Where it is no TOML that alone is reported: what follows from it would only confuse. Of a text
+/// whose first line is none already, as of a CSV file, so would all but the first error.
 pub(crate) fn parse<'a>(text: &'a str, report: &mut Report) -> Result<Spanned<DeTable<'a>>, Reported> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let reported = errors.iter().map(|error| report.error(error.span().unwrap_or_default(), error.message()));
+    let mut errors: Vec<_> =
+        errors.iter().map(|error| (error.span().unwrap_or_default(), error.message())).collect();
+    errors.sort_by_key(|(span, _)| span.start);
+    let end = first_line_end(text);
+    if errors.first().is_some_and(|(span, _)| span.start <= end) {
+        errors.truncate(1);
+    }
+    let reported = errors.into_iter().map(|(span, message)| report.error(span, message));
     reported.last().map_or(Ok(document), Err)
+}
+
+/// The end of the first line that is neither blank nor a comment.
+fn first_line_end(text: &str) -> usize {
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if !line.trim_start().is_empty() && !line.trim_start().starts_with('#') {
+            return end - usize::from(line.ends_with('\n'));
+        }
+    }
+    end
 }
 
 /// A value that must be a table.

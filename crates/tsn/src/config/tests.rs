@@ -53,6 +53,23 @@ fn errors(text: &str) -> String {
 }
 
 #[test]
+fn what_is_no_toml_from_its_beginning_is_one_error() {
+    let wanted = "the file that describes a switch, in TOML, is wanted here";
+    for (text, is) in [
+        ("{\n  \"ontick_plan\": 1,\n  \"streams\": []\n}\n", "a plan of a network"),
+        ("{\"schema\": \"ontick-run/1\"}", "a record (ontick-run/1)"),
+        ("{\"station\": [{}]", "JSON"),
+    ] {
+        assert_eq!(errors(text), format!("f:1:1: this is {is}; {wanted}"));
+    }
+    for text in ["cycle,latency\n1,2\n3,4\n", "# of the run\n\nname = \n[[port\nx y\n", "[1, 2]\nx y\n"] {
+        assert_eq!(errors(text).lines().count(), 1, "{}", errors(text));
+    }
+    let later = errors("[switch]\nname = \nrole = \n");
+    assert!(later.starts_with("f:2:") && later.lines().count() == 2, "{later}");
+}
+
+#[test]
 fn the_article_s_switch() {
     let Parsed { switch, warnings } = read(CELL).unwrap();
     assert_eq!(warnings, []);
