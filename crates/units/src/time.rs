@@ -27,6 +27,9 @@ const LONGEST_NS: u64 = 9_200_000_000_000_000_000;
 /// ```
 pub fn parse_time(text: &str) -> Result<u64, UnitError> {
     let text = text.trim();
+    if text.strip_prefix('-').is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.')) {
+        return Err(UnitError(format!("\"{text}\" is not a time: it is negative")));
+    }
     let (number, unit) = split_unit(text);
     if unit.is_empty() {
         return Err(UnitError(format!("\"{text}\" has no unit (write {text}us, {text}ms or {text}s)")));
@@ -159,7 +162,10 @@ mod tests {
             ("99999999999999999999.9h", "too long"),
             ("0Hz", "above zero"),
             ("1khz", "not a rate such as 1kHz"),
-            ("-1ms", "unknown unit"),
+            ("-1ms", "\"-1ms\" is not a time: it is negative"),
+            (" - .5 ms", "negative"),
+            ("-1", "negative"),
+            ("-ms", "unknown unit"),
         ] {
             let error = parse_interval(text).unwrap_err().to_string();
             assert!(error.contains(word), "{text:?}: {error}");
@@ -169,7 +175,7 @@ mod tests {
     #[test]
     fn minutes_are_short_where_something_goes_on() {
         assert_eq!((parse_duration(" 1.5m "), parse_duration("90s")), (Ok(90_000_000_000), Ok(90_000_000_000)));
-        for text in ["m", "10 m", "xm", "10"] {
+        for text in ["m", "10 m", "xm", "10", "-10m"] {
             assert_eq!(parse_duration(text), parse_time(text));
         }
         // Of a period it may be thousandths of something.
