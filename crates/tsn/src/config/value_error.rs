@@ -35,9 +35,14 @@ pub enum ValueError {
         /// The most.
         most: &'static str,
     },
-    /// A period without length.
-    #[error("a period is above zero")]
-    ZeroPeriod,
+    /// It is less than there may be.
+    #[error("\"{text}\" is less than {least}")]
+    LessThan {
+        /// The value.
+        text: String,
+        /// The least.
+        least: &'static str,
+    },
     /// What follows an address is no mask.
     #[error("\"{0}\": what follows the slash is a length from 0 to 48, or a mask")]
     NoMask(String),
@@ -91,6 +96,10 @@ impl ValueError {
 
     pub(crate) fn more_than(text: &str, most: &'static str) -> Self {
         Self::MoreThan { text: text.into(), most }
+    }
+
+    pub(crate) fn less_than(text: &str, least: &'static str) -> Self {
+        Self::LessThan { text: text.into(), least }
     }
 
     pub(crate) fn name(text: &str, rule: &'static str) -> Self {

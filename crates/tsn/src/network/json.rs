@@ -243,7 +243,7 @@ mod tests {
     fn errors_name_the_place_in_the_json_text() {
         let said = |from: &str, to: &str| super::super::read(&NETWORK.replace(from, to)).unwrap_err().in_file("n.json");
         let period = said("\"1ms\"", "\"0ms\"");
-        assert!(period.starts_with("n.json:10:16: `period`: a period is above zero"), "{period}");
+        assert!(period.starts_with("n.json:10:16: `period`: \"0ms\" is less than 1ns"), "{period}");
         let node = said("[\"screen\"]", "[\"scren\"]");
         assert!(node.starts_with("n.json:9:48: there is no node \"scren\"; did you mean `screen`?"), "{node}");
         let syntax = said("\"size\": 1400,", "\"size\": 1400");

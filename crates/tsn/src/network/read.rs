@@ -269,7 +269,8 @@ fn stream(mut table: Table, names: &Names, nodes: &[Node], report: &mut Report) 
     let size = table.whole("size", 1..=LARGEST_SIZE, report);
     let size = table.require("size", "size = 1400, in octets", size, report);
     let period = table.parsed("period", report, |text| match values::time(text)? {
-        0 => Err(ValueError::ZeroPeriod),
+        // What is shorter is read as none.
+        0 => Err(ValueError::less_than(text, "1ns")),
         ns if ns > LONGEST_PERIOD_NS => Err(ValueError::more_than(text, "a minute")),
         ns => Ok(ns),
     });
@@ -292,7 +293,7 @@ fn stream(mut table: Table, names: &Names, nodes: &[Node], report: &mut Report) 
     let period_ns = period.map(Spanned::into_inner);
     let deadline_ns = deadline.and_then(|deadline| match (deadline, period_ns) {
         (Some(deadline), Ok(period)) if *deadline.get_ref() == 0 || *deadline.get_ref() > period => {
-            Err(report.error(deadline.span(), "a deadline is above zero and not beyond the period"))
+            Err(report.error(deadline.span(), "a deadline is 1ns at least and not beyond the period"))
         }
         (Some(deadline), _) => Ok(deadline.into_inner()),
         (None, period) => period,
@@ -431,6 +432,14 @@ mod tests {
         let json = include_str!("../../../../fuzz/seeds/switch_network/named_twice.json");
         let json = said(&json.replacen('{', "{ \"network\": { \"sync-error\": \"9000000000s\" }, ", 1));
         assert!(json.contains("`sync-error`: \"9000000000s\" is more than 1s"), "{json}");
+    }
+
+    #[test]
+    fn a_period_has_a_nanosecond_at_least() {
+        let period = |text: &str| said(&format!("{NODES}{LINKS}{}", STREAM.replace("1ms", text)));
+        assert_eq!(period("1ns"), "");
+        assert_eq!(period("0.1ns"), "f:4:67: `period`: \"0.1ns\" is less than 1ns");
+        assert_eq!(period("0ms"), "f:4:67: `period`: \"0ms\" is less than 1ns");
     }
 
     #[test]

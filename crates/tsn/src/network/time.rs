@@ -102,7 +102,7 @@ pub(super) fn read(mut table: Table, names: &Names, report: &mut Report) -> Resu
     let sync = table.parsed("sync-interval", report, log_of_seconds);
     let announce = table.parsed("announce-interval", report, log_of_seconds);
     let bound = table.parsed("offset-bound", report, |text| match values::time(text)? {
-        0 => Err(ValueError::is_not(text, "above zero")),
+        0 => Err(ValueError::less_than(text, "1ns")),
         ns if ns > 1_000_000_000 => Err(ValueError::more_than(text, "1s")),
         ns => Ok(ns),
     });
@@ -287,7 +287,7 @@ stream = [{ name = "f", from = "a", to = "b", size = 100, period = "1ms" }]
             ("profile = \"gptp\"\ngrandmaster = []", "f:8:15: `grandmaster` names at least one node"),
             ("profile = \"gptp\"\nsync-interval = \"100ms\"", "f:8:17: `sync-interval`: "),
             ("profile = \"gptp\"\nannounce-interval = \"32s\"", "f:8:21: `announce-interval`: "),
-            ("profile = \"gptp\"\noffset-bound = \"0ns\"", "f:8:16: `offset-bound`: "),
+            ("profile = \"gptp\"\noffset-bound = \"0.1ns\"", "f:8:16: `offset-bound`: \"0.1ns\" is less than 1ns"),
             ("profile = \"gptp\"\noffset-bound = \"2s\"", "f:8:16: `offset-bound`: "),
             ("profile = \"gptp\"\non-time-loss = \"shut\"", "f:8:16: `on-time-loss`: "),
             (
