@@ -110,10 +110,7 @@ impl ScheduleFlags {
         let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
         let text = match json {
             true => summary::json(network, &outcome, &Document::new(network, table, &schedule), &margin)?,
-            false => {
-                let text = summary::text(network, &outcome, table, took, &wanted, &margin);
-                ontick_report::text::fitted(&text, &terminal::style())
-            }
+            false => summary::text(network, &outcome, table, took, &wanted, &margin, &terminal::style()),
         };
         terminal::print(&text)?;
         notes.iter().for_each(|note| terminal::say(&format!("ontick: {note}")));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ontick_report::Style;
+use ontick_report::text::fitted;
 use ontick_tsn::network::{Kind, Network, Overhead};
 use ontick_tsn::planning::{Document, NotFound, Outcome, Placed, PlanOptions, Timetable, tightest};
 use ontick_units::{count, exact, show};
@@ -57,8 +59,10 @@ pub fn text(
     took: Duration,
     wanted: &PlanOptions,
     margin: &Margin,
+    style: &Style,
 ) -> String {
     let mut text = head(network);
+    let mut table_of_streams = String::new();
     if let Some(timing) = &margin.timing {
         text += &format!("target    {timing}\n");
     }
@@ -73,7 +77,7 @@ pub fn text(
             };
             text += &format!("plan      every stream has its place, {waiting} · found in {took}\n");
             text += &links(network, table);
-            text += &streams(network, table);
+            table_of_streams = streams(network, table, style);
         }
         Outcome::Impossible(certificates) => {
             text += &format!("plan      none exists · proved in {took}\n");
@@ -87,7 +91,8 @@ pub fn text(
         text +=
             &format!("margin    without what the data plane needs of each window and node there is a plan; {MEND}\n");
     }
-    text
+    // Rows of a table are no prose to wrap.
+    fitted(&text, style) + &table_of_streams
 }
 
 fn head(network: &Network) -> String {
@@ -106,9 +111,10 @@ fn head(network: &Network) -> String {
     )
 }
 
-/// Columns of a terminal that nobody has made wider, and those of a stream before its way.
-const WIDTH: usize = 80;
+/// Columns of a stream before its way, besides its name.
 const BEFORE_WAY: usize = 45;
+/// The head of the ways.
+const PATH: &str = "path";
 
 fn links(network: &Network, table: &Timetable) -> String {
     let fullest: Vec<String> = tightest(network, table)
@@ -120,15 +126,18 @@ fn links(network: &Network, table: &Timetable) -> String {
     format!("links     the fullest: {}\n", fullest.join(", "))
 }
 
-fn streams(network: &Network, table: &Timetable) -> String {
+fn streams(network: &Network, table: &Timetable, style: &Style) -> String {
     let mut placed: Vec<&Placed> = table.placed.iter().flatten().collect();
     let slack = |placed: &&Placed| network.streams[placed.stream].deadline_ns - placed.latency_ns();
     placed.sort_by_key(|one| (slack(one), one.stream));
     let all = placed.len();
     placed.truncate(EACH);
-    let wide = placed.iter().map(|one| network.streams[one.stream].name.len()).max().unwrap_or(0).clamp(6, 24);
+    let room = style.width.saturating_sub(BEFORE_WAY + PATH.len()).clamp(6, 24);
+    let wide = placed.iter().map(|one| network.streams[one.stream].name.len()).max().unwrap_or(0).clamp(6, room);
+    let path_fits = wide + BEFORE_WAY + PATH.len() <= style.width;
+    let head = if path_fits { format!("  {PATH}") } else { String::new() };
     let mut text =
-        format!("\n  {:wide$}  {:>10} {:>10} {:>10}  queue  path\n", "stream", "sent at", "there at", "deadline");
+        format!("\n  {:wide$}  {:>10} {:>10} {:>10}  queue{head}\n", "stream", "sent at", "there at", "deadline");
     for one in placed {
         let of = &network.streams[one.stream];
         // A name or a way that has no room is on a line of its own.
@@ -137,10 +146,13 @@ fn streams(network: &Network, table: &Timetable) -> String {
             false => format!("  {}\n  {:wide$}", of.name, ""),
         };
         let way = path(network, one);
-        let own_line = wide + BEFORE_WAY + way.chars().count() > WIDTH;
-        let way = if own_line { format!("\n      {way}") } else { format!("  {way}") };
+        let own_line = wide + BEFORE_WAY + way.chars().count() > style.width;
+        let way = match own_line {
+            true => format!("\n{}", fitted(&format!("      {way}"), style)),
+            false => format!("  {way}\n"),
+        };
         text += &format!(
-            "{name}  {:>10} {:>10} {:>10}  {:>5}{way}\n",
+            "{name}  {:>10} {:>10} {:>10}  {:>5}{way}",
             show(one.offset_ns()),
             show(one.latency_ns()),
             exact(of.deadline_ns),
@@ -148,7 +160,7 @@ fn streams(network: &Network, table: &Timetable) -> String {
         );
     }
     if all > EACH {
-        text += &format!("  the {EACH} nearest to their deadline, of {all} (--out has all)\n");
+        text += &fitted(&format!("  the {EACH} nearest to their deadline, of {all} (--out has all)"), style);
     }
     text
 }
@@ -186,4 +198,43 @@ fn not_found(network: &Network, found: &NotFound, took: &str, wanted: &PlanOptio
         count(found.effort.moved)
     );
     text + &links(network, &found.table)
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_tsn::planning::plan;
+
+    use super::*;
+
+    /// Lines of the plan of two streams on a terminal of this width.
+    fn lines(width: usize) -> Vec<String> {
+        let network = ontick_tsn::network::read(
+            "switch = [{ name = \"switch-1\" }]\nstation = [{ name = \"controller\" }, { name = \"drive\" }]\n\
+             link = [{ between = [\"controller\", \"switch-1\"] }, { between = [\"switch-1\", \"drive\"] }]\n\
+             stream = [{ name = \"setpoint\", from = \"controller\", to = \"drive\", size = 100, period = \"1ms\" },\n\
+             { name = \"a-stream-with-a-long-name\", from = \"drive\", to = \"controller\", size = 64, period = \"1ms\" }]\n",
+        )
+        .unwrap();
+        let options = PlanOptions::default();
+        let outcome = plan(&network, &options, &Timetable::default(), &|| true);
+        let Outcome::Planned(table) = &outcome else { panic!("there is room") };
+        let (margin, style) = (Margin { timing: None, is_why: false }, Style { colour: false, width });
+        let text = text(&network, &outcome, table, Duration::ZERO, &options, &margin, &style);
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_narrow_terminal_has_the_table_with_each_figure_under_its_head() {
+        for width in [50, 60, 80, 120] {
+            let lines = lines(width);
+            assert!(lines.iter().all(|line| line.chars().count() <= width), "{width}: {lines:#?}");
+            let head = lines.iter().find(|line| line.trim_start().starts_with("stream ")).unwrap();
+            let end = |line: &str, word: &str| line.find(word).map(|at| at + word.len());
+            let mut of_stream = lines.iter().skip_while(|line| !line.trim_start().starts_with("setpoint"));
+            let row = of_stream.find(|line| line.contains("1ms")).unwrap();
+            assert_eq!(end(head, "deadline"), end(row, "1ms"), "{width}: {lines:#?}");
+            let way = lines.iter().find(|line| line.ends_with("controller switch-1 drive")).unwrap();
+            assert_eq!(way == row, width >= 120, "{width}: {lines:#?}");
+        }
+    }
 }
