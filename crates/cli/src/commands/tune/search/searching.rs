@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ontick_machine::{Facts, Profile, Root, Target};
-use ontick_measure::search::{self, Bench, Done, Race, SearchJournal, SearchJournalError, Unusable};
+use ontick_measure::search::{self, Bench, Done, Kept, Race, SearchJournal, SearchJournalError, Unusable};
 use ontick_measure::{document, timer};
 use ontick_record::{Measurement as Kind, Run, date};
 use ontick_rt::phase;
 use ontick_units::CpuList;
+use serde::de::IgnoredAny;
 
 use super::asked::Asked;
 use super::bench::{Machine, differs};
@@ -47,8 +48,12 @@ pub fn search(flags: &Search) -> Result<Outcome, Failure> {
         Some(machine) => machine.restore(),
         None => Ok(()),
     };
+    let is_restored = restored.is_ok();
     let failure = ended.and(restored).err();
     if race.quartets() == 0 {
+        if is_restored && !flags.goes_on {
+            remove_empty(&flags.journal);
+        }
         return Err(failure.unwrap_or_else(|| Failure::new("the search was ended before anything was measured")));
     }
     let mut run = record(&prepared, &race, began);
@@ -234,6 +239,15 @@ pub fn begin_journal(path: &Path, asked: &Asked) -> Result<SearchJournal, Failur
     Ok(SearchJournal::create(path, asked)?)
 }
 
+/// Removes the journal of a search in which nothing was learnt: there is nothing to go on with.
+fn remove_empty(path: &Path) {
+    let is_empty = |kept: Kept<IgnoredAny>| kept.done.is_empty() && kept.unusable.is_empty();
+    if SearchJournal::read(path, sudo_user()).is_ok_and(is_empty) {
+        // One that stays is named by the next search.
+        let _ = std::fs::remove_file(path);
+    }
+}
+
 fn measure(prepared: &mut Prepared, race: &mut Race, path: &Path, stop: &AtomicBool) -> Result<(), Failure> {
     let Prepared { asked, candidates, journal, machine, .. } = prepared;
     match machine {
@@ -324,4 +338,23 @@ fn last_words(flags: &Search, found: &ontick_record::Search, is_simulated: bool,
         text += &format!("With more time: ontick tune search --continue{journal} --time {minutes}min\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_stays_where_something_was_learnt() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j");
+        let mut journal = SearchJournal::create(&path, 7).unwrap();
+        journal.add_unusable(&Unusable { on: vec![0], undone_after_ns: 1_000_000_000 }).unwrap();
+        remove_empty(&path);
+        assert!(path.exists());
+        std::fs::remove_file(&path).unwrap();
+        drop(SearchJournal::create(&path, 7).unwrap());
+        remove_empty(&path);
+        assert!(!path.exists());
+    }
 }
