@@ -125,10 +125,10 @@ def plan(
     `NoPlanError` where there is no schedule, or none is found within `limit`."""
     whole("paths", paths, 0, 64)
     whole("seed", seed, 0)
-    text = _text(network)
+    text, name = _text(network), _name(network)
     kept = None if keep is None else json.dumps(keep.document)
     limit_text, slot_text = as_text("limit", limit), as_text("slot", slot)
-    result = json.loads(_ontick.plan(text, limit_text, paths, wait, prefer, slot_text, seed, kept, target))
+    result = json.loads(_ontick.plan(text, name, limit_text, paths, wait, prefer, slot_text, seed, kept, target))
     match result["outcome"]:
         case "planned":
             return Plan(text, result["plan"])
@@ -146,11 +146,13 @@ def plan(
 def validate(network: Network, plan: str | os.PathLike[str], *, target: str = "any") -> Validation:
     """Follows every message through the gates of a plan's file."""
     with open(plan, encoding="utf-8") as file:
-        return _validate(_text(network), file.read(), target)
+        return _validate(_text(network), file.read(), target, _name(network), os.fsdecode(plan))
 
 
-def _validate(network: str, plan: str, target: str) -> Validation:
-    result = json.loads(_ontick.validate(network, plan, target))
+def _validate(
+    network: str, plan: str, target: str, network_name: str | None = None, plan_name: str | None = None
+) -> Validation:
+    result = json.loads(_ontick.validate(network, plan, target, network_name, plan_name))
     delays = tuple(Delay(**delay) for delay in result["delays"])
     return Validation(tuple(result["faults"]), delays, result["messages"], result["complete"])
 
@@ -163,3 +165,8 @@ def _text(network: Network) -> str:
             raise ArgumentError(f"the network: {error}") from error
     with open(network, encoding="utf-8") as file:
         return file.read()
+
+
+def _name(network: Network) -> str:
+    """What errors call it, before the line and the column."""
+    return "the network as JSON" if isinstance(network, Mapping) else os.fsdecode(network)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ontick_report::network::{Rows, svg};
 use ontick_tsn::network::{self, Network};
-use ontick_tsn::planning::{Document, Outcome, PlanOptions, Prefer, Timetable, gate_control_list};
+use ontick_tsn::planning::{Document, DocumentError, Outcome, PlanOptions, Prefer, Timetable, gate_control_list};
 use ontick_tsn::validate::{self as validation, MOST_MESSAGES, ValidationInput};
 use ontick_tsn::{planning, target};
 use pyo3::prelude::*;
@@ -15,8 +15,12 @@ use crate::arguments::{time, word};
 use crate::errors::{Class, argument};
 use crate::interrupt::{self, LOOK_NS};
 
-fn read(text: &str) -> PyResult<Network> {
-    network::read(text).map_err(argument)
+/// What a network is called that came without a file.
+const UNNAMED: &str = "the network";
+
+/// Reads a network; what is wrong is said with the name of its file, or what stands for it.
+fn read(text: &str, name: &str) -> PyResult<Network> {
+    network::read(text).map_err(|errors| argument(errors.in_file(name)))
 }
 
 fn named(target: &str) -> PyResult<&'static target::Target> {
@@ -25,11 +29,12 @@ fn named(target: &str) -> PyResult<&'static target::Target> {
 
 /// Searches for so long; the result as JSON.
 #[pyfunction]
-#[pyo3(signature = (network, limit, paths, wait, prefer, slot, seed, keep, target))]
+#[pyo3(signature = (network, name, limit, paths, wait, prefer, slot, seed, keep, target))]
 #[allow(clippy::too_many_arguments)]
 pub fn plan(
     py: Python<'_>,
     network: &str,
+    name: &str,
     limit: &str,
     paths: u8,
     wait: bool,
@@ -54,7 +59,7 @@ pub fn plan(
         let target = named(target)?;
         let options =
             PlanOptions { routes: paths.into(), wait, prefer, slot_ns, shortest_ns: target.shortest_ns, seed };
-        let network = read(network)?.timed(target.timing());
+        let network = read(network, name)?.timed(target.timing());
         if let Some(too_long) = gate_control_list::too_long_in_any_plan(&network) {
             return Err(Class::Plan.error(too_long));
         }
@@ -89,14 +94,26 @@ pub fn plan(
     })
 }
 
-/// Follows every message through the gates of a plan; the result as JSON.
+/// Follows every message through the gates of a plan; the result as JSON. Errors name the files, where there are any.
 #[pyfunction]
-pub fn validate(py: Python<'_>, network: &str, plan: &str, target: &str) -> PyResult<String> {
+#[pyo3(signature = (network, plan, target, network_name, plan_name))]
+pub fn validate(
+    py: Python<'_>,
+    network: &str,
+    plan: &str,
+    target: &str,
+    network_name: Option<&str>,
+    plan_name: Option<&str>,
+) -> PyResult<String> {
     py.detach(|| {
         let known = named(target)?;
-        let network = read(network)?.timed(known.timing());
-        let document = Document::read(plan).map_err(argument)?;
-        let schedule = document.schedule(&network).map_err(argument)?;
+        let network = read(network, network_name.unwrap_or(UNNAMED))?.timed(known.timing());
+        let wrong = |error: DocumentError| match plan_name {
+            Some(file) => argument(format!("{file}: {error}")),
+            None => argument(error),
+        };
+        let document = Document::read(plan).map_err(wrong)?;
+        let schedule = document.schedule(&network).map_err(wrong)?;
         let verdict = validation::validate(&ValidationInput {
             network: &network,
             schedule: &schedule,
@@ -132,7 +149,7 @@ pub fn validate(py: Python<'_>, network: &str, plan: &str, target: &str) -> PyRe
 pub fn plan_svg(py: Python<'_>, network: &str, plan: &str, rows: &str) -> PyResult<String> {
     let rows: Rows = word(rows)?;
     py.detach(|| {
-        let network = read(network)?;
+        let network = read(network, UNNAMED)?;
         let document = Document::read(plan).map_err(argument)?;
         let schedule = document.schedule(&network).map_err(argument)?;
         Ok(svg(rows, &network, &document.timetable(&network), &schedule))

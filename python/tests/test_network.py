@@ -3,7 +3,7 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 from xml.etree import ElementTree
 
 import ontick
@@ -69,6 +69,26 @@ def test_no_schedule_is_proved() -> None:
     with pytest.raises(ontick.network.NoPlanError, match="setpoint") as none:
         ontick.network.plan(impossible)
     assert none.value.because and isinstance(none.value, ontick.PlanError)
+
+
+def test_what_is_wrong_is_said_with_the_file(tmp_path: Path) -> None:
+    plan = ontick.network.plan(NETWORK)
+    right, wrong, planned = tmp_path / "network.json", tmp_path / "wrong.json", tmp_path / "plan.json"
+    plan.save(planned)
+    right.write_text(json.dumps(NETWORK))
+    wrong.write_text(json.dumps(NETWORK, indent=2).replace("1ms", "0ms"))
+
+    def said(call: Callable[[], object]) -> str:
+        with pytest.raises(ontick.ArgumentError) as raised:
+            call()
+        return str(raised.value)
+
+    assert said(lambda: ontick.network.plan(wrong)).startswith(f"{wrong}:52:17: `period`: ")
+    assert said(lambda: ontick.network.plan(str(planned))).startswith(f"{planned}:1:1: this is a plan")
+    assert said(lambda: ontick.network.validate(wrong, planned)).startswith(f"{wrong}:52:17: ")
+    assert said(lambda: ontick.network.validate(right, right)).startswith(f"{right}: not a plan")
+    assert said(lambda: ontick.network.plan(json.loads(wrong.read_text()))).startswith("the network as JSON:1:")
+    assert said(lambda: ontick.network.Plan("{}", plan.document).picture()).startswith("the network:1:1: ")
 
 
 def test_absurd_networks_are_refused() -> None:
