@@ -196,6 +196,7 @@ fn a_receiver_that_is_started_anew_does_not_count_as_the_one_before() {
     let (status, said) = ended(sender);
     assert_eq!(status, Some(1), "{said}");
     assert!(said.contains("nobody answers"), "{said}");
+    send(receiver.id(), Signal::INT);
     let (status, came, said) = receiver.end();
     assert_eq!((status, came.len()), (Some(1), 0), "{said}");
 }
@@ -218,11 +219,18 @@ fn a_full_disk_ends_the_receiver_with_a_sentence() {
         assert!(errors.read_line(&mut said).unwrap() > 0, "{said}");
     }
     let (line, back) = (chip.line(4), chip.line(18));
-    let (status, sender_said) = send_it(&data(100), &["--output", &line, "--return-input", &back, "--timeout", "8s"]);
-    // What the receiver could not write it did not acknowledge.
-    assert_eq!(status, Some(1), "{sender_said}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    std::fs::write(&file, data(100)).unwrap();
+    let file = file.to_str().unwrap();
+    let sender = sender(&["--output", &line, "--return-input", &back, "--file", file, "--timeout", "60s"]);
     said.clear();
     errors.read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(2), "{said}");
+    // What the receiver could not write it did not acknowledge. Else its sender would have ended by now.
+    std::thread::sleep(Duration::from_secs(1));
+    send(sender.id(), Signal::INT);
+    let (status, sender_said) = ended(sender);
+    assert_eq!(status, Some(1), "{sender_said}");
     assert!(said.contains("ontick: cannot write what was received") && said.trim_end().lines().count() == 1, "{said}");
 }
