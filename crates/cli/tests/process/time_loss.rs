@@ -1,7 +1,8 @@
 //! What becomes of a switch's gates when the network's time is lost: frames by scapy, captured by tcpdump, between two
 //! ptp4l of which the master is killed and comes back.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use ontick_rt::clock::ClockId;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::network_time::{Cable, NETWORK, Node, cable};
 use super::switch_user::{Bench, bench};
 use super::wire_capture::Capture;
-use super::{has, stderr, stdout, wait_until};
+use super::{Running, has, stderr, stdout, wait_until};
 
 /// Red has the last tenth of each cycle.
 const CYCLE_NS: u64 = 100_000_000;
@@ -28,7 +29,40 @@ enum Gates {
     Closed,
 }
 
+/// Sends red frames by scapy, as often as it is asked to: to load scapy takes longer than to send them.
+const TALKER: &str = "import sys
+from scapy.all import Ether, IP, UDP, sendp
+frame = Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') / IP(src='10.0.0.1', dst='10.0.0.2') / UDP(dport=7777)
+for count in sys.stdin:
+    sendp(frame, iface='far0', inter=0.001, count=int(count), verbose=0)
+    print('sent', flush=True)
+";
+
+struct Talker {
+    asked: ChildStdin,
+    says: BufReader<ChildStdout>,
+    _python: Running,
+}
+
+impl Talker {
+    fn new(bench: &Bench) -> Self {
+        let mut python = Command::new("/usr/bin/python3");
+        python.args(["-c", TALKER]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut python = bench.far.within(|| python.spawn()).unwrap().unwrap();
+        let says = BufReader::new(python.stdout.take().unwrap());
+        Self { asked: python.stdin.take().unwrap(), says, _python: Running(python) }
+    }
+
+    fn send(&mut self) {
+        writeln!(self.asked, "{FRAMES}").unwrap();
+        let mut said = String::new();
+        self.says.read_line(&mut said).unwrap();
+        assert_eq!(said, "sent\n", "scapy's own words stand above");
+    }
+}
+
 struct Machine {
+    talker: Talker,
     bench: Bench,
     cable: Cable,
 }
@@ -40,7 +74,8 @@ impl Machine {
             return None;
         }
         let more = format!("on-time-loss = \"{policy}\"\nholdover = \"2s\"\ngood-readings = 2\n");
-        let machine = Self { cable: cable(&(NETWORK.to_owned() + &more))?, bench: bench()? };
+        let (cable, bench) = (cable(&(NETWORK.to_owned() + &more))?, bench()?);
+        let machine = Self { talker: Talker::new(&bench), bench, cable };
         let file = machine.bench.file();
         let text = std::fs::read_to_string(&file).unwrap().replace("800us", "90ms").replace("200us", "10ms");
         std::fs::write(&file, text).unwrap();
@@ -64,16 +99,10 @@ impl Machine {
     }
 
     /// Red frames go in; what tcpdump has of them where they come out.
-    fn gates(&self) -> Gates {
+    fn gates(&mut self) -> Gates {
         let file = self.cable.folder.path().join("red.pcap");
         let capture = self.bench.far.within(|| Capture::begin("far1", &file)).unwrap().unwrap();
-        let script = format!(
-            "from scapy.all import Ether, IP, UDP, sendp\nsendp(Ether(src='02:00:00:00:00:01', dst='02:00:00:00:00:02') / \
-             IP(src='10.0.0.1', dst='10.0.0.2') / UDP(dport=7777), iface='far0', inter=0.001, count={FRAMES}, verbose=0)"
-        );
-        let sent = self.bench.far.within(|| Command::new("/usr/bin/python3").args(["-c", &script]).output());
-        let sent = sent.unwrap().unwrap();
-        assert!(sent.status.success(), "{}{}", stdout(&sent), stderr(&sent));
+        self.talker.send();
         let all_sent_ns = ClockId::Monotonic.now_ns();
         wait_until("none to wait", || {
             let report = &self.bench.status()["report"];
@@ -96,7 +125,7 @@ impl Machine {
 }
 
 fn gates_when_time_is_lost(policy: &str, forced: &str, expected: &Gates) {
-    let Some(machine) = Machine::new(policy) else { return };
+    let Some(mut machine) = Machine::new(policy) else { return };
     assert_eq!(machine.gates(), Gates::Scheduled);
     // Nobody has the time yet.
     let mut b = machine.follower();
