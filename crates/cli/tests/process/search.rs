@@ -245,7 +245,7 @@ fn a_killed_search_leaves_the_machine_as_it_was_and_goes_on() {
         stderr(&refused)
     );
     let kept = fs::read_to_string(&journal).unwrap().lines().count();
-    let on = record(&run(&place.words(&["--continue", "--time", "8s", "--json"], &journal)));
+    let on = record(&run(&place.words(&["--continue", "--time", "3s", "--json"], &journal)));
     assert!(on["search"]["quartets"].as_u64().unwrap() as usize >= kept - 1, "{on}");
     assert_eq!(on["search"]["skipped"].as_array().unwrap().len(), 0, "{on}");
     assert!(is_as_before(), "{:?}", difference(&as_before.0, &settings()));
@@ -399,7 +399,7 @@ fn a_setting_with_which_the_search_gets_no_turn_is_undone_and_left_out() {
     assert!(KNOBS.contains(&name.as_str()) && why == "unusable: undone after 3s", "{name}: {why}");
     assert!(verdicts(&kept).len() == 1 && verdicts(&kept)[0].0 != *name, "{kept}");
 
-    let on = record(&run(&place.words(&["--continue", "--time", "5s", "--json"], &journal)));
+    let on = record(&run(&place.words(&["--continue", "--time", "2s", "--json"], &journal)));
     assert_eq!((skipped(&on), unusable(&journal).len()), (vec![(name.clone(), why.clone())], 1));
     assert!(is_as_before(), "{:?}", difference(&as_before.0, &settings()));
 }
