@@ -183,11 +183,11 @@ fn a_program_in_rust_is_inspected_too() {
     if !has("rustc") {
         return;
     }
-    let _alone = alone_on_this_machine();
     let program = bench.folder.path().join("rust");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/inspect/loop.rs");
     let built = Command::new("rustc").args(["--edition", "2024", "-O", "-o"]).arg(&program).arg(source).status();
     assert!(built.unwrap().success());
+    let _alone = alone_on_this_machine();
     let words = ["inspect", "--after", "300ms", "--duration", "2s", "--json", "--", program.to_str().unwrap()];
     let document = document(&run(&words));
     let found = ids(&document);
