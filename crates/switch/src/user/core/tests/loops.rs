@@ -47,7 +47,8 @@ fn a_probe_waits_until_the_gate_of_its_class_is_open() {
     }
 }
 
-/// The far ends of ports 0 and 2 are plugged together; every tenth of a second somebody looks.
+/// The far ends of ports 0 and 2 are plugged together; every tenth of a second somebody looks, by a clock that goes ten times
+/// as fast as the core's: the storm of a tenth of the time is storm enough.
 #[test]
 fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
     let mut bench = Bench::new(3);
@@ -63,7 +64,7 @@ fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
     };
     bench.far[1].0.borrow_mut().coming.push_back(broadcast(1));
     let (mut round, mut last_round) = (0u64, 0);
-    while bench.clock.0.get() < 1_000_000_000 {
+    while bench.clock.0.get() < 100_000_000 {
         core.turn();
         for (one, other) in [(0, 2), (2, 0)] {
             let gone: Vec<_> = bench.far[one].0.borrow_mut().gone.drain(..).collect();
@@ -74,9 +75,9 @@ fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
         if now_ns < looks_ns {
             continue;
         }
-        looks_ns = now_ns + 100_000_000;
+        looks_ns = now_ns + 10_000_000;
         let looped: Vec<u64> = bench.counters.ports.iter().map(|port| port.looped.get()).collect();
-        for action in guard.poll(Duration::from_nanos(now_ns), &looped, bench.counters.addresses_moved.get()) {
+        for action in guard.poll(Duration::from_nanos(10 * now_ns), &looped, bench.counters.addresses_moved.get()) {
             let command = match action {
                 Action::Probe => Command::Probe,
                 Action::Close(port) => {
@@ -92,8 +93,8 @@ fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
         last_round = std::mem::take(&mut round);
     }
     let closed_ns = closed_ns.expect("the loop is found");
-    assert!(closed_ns < 700_000_000, "after {closed_ns} ns of a storm");
-    assert!(last_round <= 1, "{last_round} frames went round in the last tenth of a second");
+    assert!(closed_ns < 70_000_000, "after {closed_ns} ns of a storm");
+    assert!(last_round <= 1, "{last_round} frames went round since the last look but one");
     assert!(bench.counters.ports[2].closed.get() > 0);
     // Port 0 takes frames out and in.
     bench.far[1].0.borrow_mut().coming.push_back(broadcast(2));
