@@ -14,7 +14,7 @@ use ontick_watch::series::SeriesId;
 use serde_json::Value;
 
 use crate::bad_disks::with_mounts;
-use crate::{Running, alone_on_this_machine, judges, ontick, run, stderr, stdout, wait_until};
+use crate::{Running, alone_on_this_machine, apart, judges, ontick, run, stderr, stdout, wait_until};
 
 /// A service on a port of its own.
 pub struct Service {
@@ -187,6 +187,8 @@ fn a_browser_draws_a_year_of_a_million_rows_and_says_nothing_on_its_console() {
     if !which("chromium") && !which("google-chrome") {
         return ontick_skip::skipped!("chromium is not installed");
     }
+    // It measures as an ordinary thread.
+    apart::keeps_no_cpu();
     let folder = tempfile::tempdir().unwrap();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as u32;
     let row = |n: u32| Row {
@@ -233,6 +235,8 @@ fn garbage_crowds_and_sleepers_do_not_end_it() {
 /// As many as are served at a time. No token lets them in, and still each is answered.
 #[test]
 fn those_that_ask_and_do_not_read_are_given_up_after_half_a_minute() {
+    // It measures as an ordinary thread.
+    apart::keeps_no_cpu();
     let folder = tempfile::tempdir().unwrap();
     let (token, socket) = (folder.path().join("token"), folder.path().join("watch.sock"));
     std::fs::write(&token, "0123456789abcdef\n").unwrap();

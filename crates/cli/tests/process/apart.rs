@@ -15,7 +15,11 @@ const TIMED: [&str; 9] = ["latency", "prove", "pulse", "sample", "link", "switch
 
 enum Share {
     None,
-    Beside { _machine: File },
+    /// It keeps off nobody, whatever it starts.
+    Unneeded,
+    Beside {
+        _machine: File,
+    },
     Alone,
 }
 
@@ -54,6 +58,12 @@ fn report(since: Instant) {
     let Some(path) = std::env::var_os("ONTICK_ALONE") else { return };
     let line = format!("{:.1}\t{}\n", since.elapsed().as_secs_f64(), thread::current().name().unwrap_or_default());
     let _ = OpenOptions::new().append(true).create(true).open(path).map(|mut file| file.write_all(line.as_bytes()));
+}
+
+/// For a test whose commands keep no CPU and change no setting of the machine, though others of their name do: the kernel
+/// itself forwards in a network namespace, say. It may run beside tests that are alone.
+pub fn keeps_no_cpu() {
+    SHARE.set(Share::Unneeded);
 }
 
 /// Waits until no other test is alone, if the command needs that; kept to the end of the test.
