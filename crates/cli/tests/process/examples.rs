@@ -55,10 +55,9 @@ fn the_documentations_examples_work() {
         let mut receiver = None;
         let text = fs::read_to_string(&page).unwrap();
         let commands = commands(&text);
-        let disturbs = |command: &String| disturbs_others(command);
-        let (first, last) = (commands.iter().position(disturbs), commands.iter().rposition(disturbs));
+        let disturbs: Vec<bool> = commands.iter().map(|command| disturbs_others(command)).collect();
         // The machine is put back before others may have it.
-        let mut alone = None;
+        let (mut alone, mut is_tuned) = (None, false);
         // A page may use the files of a page that it leads to.
         let leads_to = |other: &PathBuf| text.contains(&format!("]({}", other.file_name().unwrap().to_string_lossy()));
         let texts: Vec<String> =
@@ -75,11 +74,11 @@ fn the_documentations_examples_work() {
             if command.contains(" sigrok:") && !has("sigrok-cli") {
                 continue;
             }
-            if Some(n) == first {
+            if disturbs[n] && alone.is_none() {
                 let machine = alone_on_this_machine();
                 alone = Some((may_tune.then_some(Restored), machine));
             }
-            if last.is_some_and(|last| n > last) {
+            if !disturbs[n] && !is_tuned && receiver.is_none() {
                 alone = None;
             }
             let (words, redirected) = match command.split_once(" > ") {
@@ -114,6 +113,11 @@ fn the_documentations_examples_work() {
                 receiver = Some(Receiver::start(&mut command_, &folder.path().join(redirected.unwrap())));
                 count += 1;
                 continue;
+            }
+            match arguments[..] {
+                ["tune", "apply", ..] => is_tuned = true,
+                ["tune", "revert", ..] => is_tuned = false,
+                _ => {}
             }
             let output = match lasts(&words) {
                 true => run_until_ctrl_c(&mut command_, folder.path()),
@@ -237,7 +241,7 @@ fn changes_settings(words: &[String]) -> bool {
 /// Commands beside which no other test of time can be.
 fn disturbs_others(command: &str) -> bool {
     let words = shlex::split(command).unwrap_or_default();
-    ["link", "switch"].contains(&words[1].as_str()) || changes_settings(&words)
+    words[1] == "link" || changes_settings(&words)
 }
 
 /// Commands that go on until Ctrl-C.
