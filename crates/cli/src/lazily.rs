@@ -3,8 +3,6 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
-use crate::privileges::described;
-
 /// What is parsed for a command. Until `clap::Command::build`, or until the command is parsed, neither its text nor its
 /// options are declared.
 pub struct Lazily<T>(pub T);
@@ -25,7 +23,7 @@ impl<T: FromArgMatches> FromArgMatches for Lazily<T> {
 
 impl<T: Args> Args for Lazily<T> {
     fn augment_args(command: Command) -> Command {
-        command.defer(|command| described(T::augment_args(command)))
+        command.defer(T::augment_args)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -35,7 +33,7 @@ impl<T: Args> Args for Lazily<T> {
 
 impl<T: Subcommand> Subcommand for Lazily<T> {
     fn augment_subcommands(command: Command) -> Command {
-        command.defer(|command| described(T::augment_subcommands(command)))
+        command.defer(T::augment_subcommands)
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -44,5 +42,24 @@ impl<T: Subcommand> Subcommand for Lazily<T> {
 
     fn has_subcommand(name: &str) -> bool {
         T::has_subcommand(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn options_are_declared_of_the_command_that_is_asked_for_alone() {
+        let mut all = crate::command();
+        let asked = ["ontick", "network", "plan", "--task", "task.csv", "--topo", "topo.csv"];
+        all.try_get_matches_from_mut(asked).unwrap();
+        let mut with_options = Vec::new();
+        let mut left = vec![&all];
+        while let Some(command) = left.pop() {
+            let of_all = |name: &str| ["help", "version"].contains(&name);
+            let has_own = command.get_arguments().any(|one| one.get_long().is_some_and(|name| !of_all(name)));
+            with_options.extend(has_own.then(|| command.get_name()));
+            left.extend(command.get_subcommands());
+        }
+        assert_eq!(with_options, ["plan"]);
     }
 }

@@ -45,9 +45,16 @@ struct Ontick {
 }
 
 /// The command line as it is declared, for what is generated from it: manual pages and completions. The commands have
-/// their texts and options once it is built.
+/// their options once it is built, by [`built`] with their whole texts.
 pub fn command() -> clap::Command {
     Ontick::command()
+}
+
+/// The command line with the options and texts of all commands, as it is in help.
+pub fn built(mut command: clap::Command) -> clap::Command {
+    command.build();
+    privileges::describe(&mut command);
+    command
 }
 
 /// Terminals below so many columns have no room for a description beside an option.
@@ -68,9 +75,7 @@ fn parse() -> Result<Ontick, clap::Error> {
         Err(error) if error.kind() == ErrorKind::DisplayVersion => Err(error),
         // Help and errors speak of commands that were not asked for, too.
         Err(_) => {
-            let mut all = fitted(command(), terminal::width());
-            all.build();
-            let mut matches = all.try_get_matches()?;
+            let mut matches = built(fitted(command(), terminal::width())).try_get_matches()?;
             Ontick::from_arg_matches_mut(&mut matches)
         }
     }

@@ -91,8 +91,7 @@ mod tests {
 
     #[test]
     fn every_option_with_a_file_is_known_as_read_or_written() {
-        let mut all = crate::command();
-        all.build();
+        let all = crate::built(crate::command());
         let mut found = Vec::new();
         files(&all, &mut found);
         for (id, is_path) in &found {

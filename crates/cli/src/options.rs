@@ -46,9 +46,7 @@ fn is_passed(name: &str, sources: &str) -> bool {
 
 /// The whole tree.
 fn declared() -> Command {
-    let mut all = crate::command().disable_help_subcommand(true);
-    all.build();
-    all
+    crate::built(crate::command().disable_help_subcommand(true))
 }
 
 #[test]
@@ -105,8 +103,7 @@ fn helps(command: &Command, columns: usize, path: &str) -> Vec<(String, String)>
 #[test]
 fn help_fits_a_narrow_terminal() {
     for columns in [60, 40] {
-        let mut all = crate::fitted(crate::command().disable_help_subcommand(true), Some(columns));
-        all.build();
+        let all = crate::built(crate::fitted(crate::command().disable_help_subcommand(true), Some(columns)));
         let texts = helps(&all, columns, "ontick");
         assert!(texts.len() > 100, "{} texts", texts.len());
         let lines = texts.iter().flat_map(|(path, text)| text.lines().map(move |line| (path, line)));

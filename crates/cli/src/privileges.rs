@@ -120,24 +120,28 @@ fn or_none(set: CapabilitySet) -> String {
     if set.is_empty() { "none".into() } else { names(set) }
 }
 
-/// A command with all below it, with what each needs at the end of its help.
-pub fn described(command: Command) -> Command {
-    let path = command.get_name().to_owned();
-    described_at(command, &path)
+/// Puts what each command below this one needs at the end of its help.
+pub fn describe(command: &mut Command) {
+    describe_below(command, "");
 }
 
-fn described_at(command: Command, path: &str) -> Command {
-    let below: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
-    let sentences = sentences(path);
-    if !below.is_empty() || sentences.is_empty() {
-        let describe = |command: Command, name| {
-            let path = format!("{path} {name}");
-            command.mut_subcommand(name, move |below| described_at(below, &path))
-        };
-        return below.into_iter().fold(command, describe);
+fn describe_below(command: &mut Command, path: &str) {
+    // Help of help is of no command.
+    for below in command.get_subcommands_mut().filter(|below| below.get_name() != "help") {
+        let path = format!("{path} {}", below.get_name());
+        match below.has_subcommands() {
+            true => describe_below(below, &path),
+            false => describe_one(below, path.trim_start()),
+        }
     }
-    let before = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
-    command.after_help(format!("{before}{sentences}"))
+}
+
+fn describe_one(command: &mut Command, path: &str) {
+    let sentences = sentences(path);
+    if !sentences.is_empty() {
+        let before = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+        *command = std::mem::take(command).after_help(format!("{before}{sentences}"));
+    }
 }
 
 /// What a command needs, and what with which option; nothing for one that has no row.

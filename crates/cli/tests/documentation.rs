@@ -250,9 +250,7 @@ fn a_goal_that_is_not_spoken_of_is_found() {
 }
 
 fn all_commands() -> clap::Command {
-    let mut all = ontick::command().disable_help_subcommand(true);
-    all.build();
-    all
+    ontick::built(ontick::command().disable_help_subcommand(true))
 }
 
 fn has_long(command: &clap::Command, name: &str) -> bool {

@@ -47,8 +47,7 @@ fn commands(command: &clap::Command, name: &str) -> Vec<(String, Vec<String>)> {
 #[test]
 fn every_command_has_a_page_with_all_its_options() {
     let (_folder, files) = pages();
-    let mut all = ontick::command().disable_help_subcommand(true);
-    all.build();
+    let all = ontick::built(ontick::command().disable_help_subcommand(true));
     let expected = commands(&all, "ontick");
     assert!(expected.len() > 40, "{} commands", expected.len());
     let mut names: Vec<String> = expected.iter().map(|(name, _)| format!("{name}.1")).collect();
@@ -133,8 +132,7 @@ fn leaves(command: &clap::Command, words: &str) -> Vec<(String, Vec<String>)> {
 fn fish_offers_each_command_its_own_options_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     completions::write(folder.path()).unwrap();
-    let mut all = ontick::command().disable_help_subcommand(true);
-    all.build();
+    let all = ontick::built(ontick::command().disable_help_subcommand(true));
     let expected = leaves(&all, "ontick");
     assert!(expected.iter().any(|(words, _)| words == "ontick network time status"), "no command of three levels");
     let script =

@@ -15,8 +15,7 @@ const SECTION: &str = "1";
 pub fn write(folder: &Path) -> io::Result<()> {
     let folder = folder.join(format!("man{SECTION}"));
     fs::create_dir_all(&folder)?;
-    let mut root = ontick::command().disable_help_subcommand(true);
-    root.build();
+    let root = ontick::built(ontick::command().disable_help_subcommand(true));
     write_all(&root, None, &folder)
 }
 

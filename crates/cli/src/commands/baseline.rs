@@ -9,19 +9,20 @@ use clap::Subcommand;
 use ontick_record::{Run, store};
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// Keep records of a job, and hold later runs of it against them.
 #[derive(Subcommand)]
 pub enum Baseline {
-    Save(save::Save),
-    Check(check::Check),
+    Save(Lazily<save::Save>),
+    Check(Lazily<check::Check>),
 }
 
 impl Baseline {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Baseline::Save(save) => save.run(),
-            Baseline::Check(check) => check.run(),
+            Baseline::Save(Lazily(save)) => save.run(),
+            Baseline::Check(Lazily(check)) => check.run(),
         }
     }
 }

@@ -16,6 +16,7 @@ use ontick_gpio::{Bias, Debounce, Request};
 
 use crate::failure::{Failure, Outcome};
 use crate::flags;
+use crate::lazily::Lazily;
 
 /// List, read, drive, modulate and watch GPIO lines, and join simulated ones.
 ///
@@ -23,27 +24,27 @@ use crate::flags;
 /// chip, which works on every machine and is made when it is first used.
 #[derive(Subcommand)]
 pub enum Gpio {
-    List(list::List),
-    Get(get::Get),
-    Set(set::Set),
-    Pwm(pwm::Pwm),
-    Watch(watch::Watch),
-    Wire(wire::WireCommand),
-    Unwire(wire::Unwire),
-    Remove(remove::Remove),
+    List(Lazily<list::List>),
+    Get(Lazily<get::Get>),
+    Set(Lazily<set::Set>),
+    Pwm(Lazily<pwm::Pwm>),
+    Watch(Lazily<watch::Watch>),
+    Wire(Lazily<wire::WireCommand>),
+    Unwire(Lazily<wire::Unwire>),
+    Remove(Lazily<remove::Remove>),
 }
 
 impl Gpio {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Gpio::List(list) => list.run(),
-            Gpio::Get(get) => get.run(),
-            Gpio::Set(set) => set.run(),
-            Gpio::Pwm(pwm) => pwm.run(),
-            Gpio::Watch(watch) => watch.run(),
-            Gpio::Wire(wire) => wire.run(),
-            Gpio::Unwire(unwire) => unwire.run(),
-            Gpio::Remove(remove) => remove.run(),
+            Gpio::List(Lazily(list)) => list.run(),
+            Gpio::Get(Lazily(get)) => get.run(),
+            Gpio::Set(Lazily(set)) => set.run(),
+            Gpio::Pwm(Lazily(pwm)) => pwm.run(),
+            Gpio::Watch(Lazily(watch)) => watch.run(),
+            Gpio::Wire(Lazily(wire)) => wire.run(),
+            Gpio::Unwire(Lazily(unwire)) => unwire.run(),
+            Gpio::Remove(Lazily(remove)) => remove.run(),
         }
     }
 }

@@ -16,26 +16,27 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::flags::{BoardFlag, InterfaceFlag, RootFlag, TargetFlags};
+use crate::lazily::Lazily;
 use crate::terminal;
 
 /// Change this machine's settings for good timing, and put them back.
 #[derive(Subcommand)]
 pub enum Tune {
-    Plan(plan::PlanCommand),
-    Apply(apply::Apply),
-    Status(status::Status),
-    Revert(revert::Revert),
-    Search(Box<search::Search>),
+    Plan(Lazily<plan::PlanCommand>),
+    Apply(Lazily<apply::Apply>),
+    Status(Lazily<status::Status>),
+    Revert(Lazily<revert::Revert>),
+    Search(Lazily<Box<search::Search>>),
 }
 
 impl Tune {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Tune::Plan(plan) => plan.run(),
-            Tune::Apply(apply) => apply.run(),
-            Tune::Status(status) => status.run(),
-            Tune::Revert(revert) => revert.run(),
-            Tune::Search(search) => search.run(),
+            Tune::Plan(Lazily(plan)) => plan.run(),
+            Tune::Apply(Lazily(apply)) => apply.run(),
+            Tune::Status(Lazily(status)) => status.run(),
+            Tune::Revert(Lazily(revert)) => revert.run(),
+            Tune::Search(Lazily(search)) => search.run(),
         }
     }
 }

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use clap::CommandFactory;
-
 use super::*;
 
 const BEGIN: &str = "| commands | refused without | do more with | keep once set up |\n";
@@ -73,8 +71,7 @@ fn has_row(words: &str) -> bool {
 
 #[test]
 fn the_help_of_each_command_says_what_it_needs() {
-    let mut all = crate::Ontick::command().disable_help_subcommand(true);
-    all.build();
+    let all = crate::built(crate::command().disable_help_subcommand(true));
     let mut count = 0;
     for of in ALL {
         for command in of.commands {

@@ -16,18 +16,19 @@ mod uses;
 use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// Check, find, build and install real-time kernels, with a way back.
 #[derive(Subcommand)]
 pub enum Kernel {
-    Check(check::Check),
-    List(list::List),
-    Configure(configure::Configure),
-    Build(build::Build),
-    Install(install::Install),
-    Keep(keep::Keep),
-    Rollback(rollback::Rollback),
-    Evaluate(evaluate::Evaluate),
+    Check(Lazily<check::Check>),
+    List(Lazily<list::List>),
+    Configure(Lazily<configure::Configure>),
+    Build(Lazily<build::Build>),
+    Install(Lazily<install::Install>),
+    Keep(Lazily<keep::Keep>),
+    Rollback(Lazily<rollback::Rollback>),
+    Evaluate(Lazily<evaluate::Evaluate>),
 }
 
 impl Kernel {
@@ -38,14 +39,14 @@ impl Kernel {
 
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Kernel::Check(check) => check.run(),
-            Kernel::List(list) => list.run(),
-            Kernel::Configure(configure) => configure.run(),
-            Kernel::Build(build) => build.run(),
-            Kernel::Install(install) => install.run(),
-            Kernel::Keep(keep) => keep.run(),
-            Kernel::Rollback(rollback) => rollback.run(),
-            Kernel::Evaluate(evaluate) => evaluate.run(),
+            Kernel::Check(Lazily(check)) => check.run(),
+            Kernel::List(Lazily(list)) => list.run(),
+            Kernel::Configure(Lazily(configure)) => configure.run(),
+            Kernel::Build(Lazily(build)) => build.run(),
+            Kernel::Install(Lazily(install)) => install.run(),
+            Kernel::Keep(Lazily(keep)) => keep.run(),
+            Kernel::Rollback(Lazily(rollback)) => rollback.run(),
+            Kernel::Evaluate(Lazily(evaluate)) => evaluate.run(),
         }
     }
 }

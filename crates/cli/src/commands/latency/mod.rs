@@ -18,34 +18,35 @@ use ontick_record::{Measurement as Kind, Series};
 use super::measuring::Measurement;
 use crate::failure::{Failure, Outcome};
 use crate::flags::MeasuringFlags;
+use crate::lazily::Lazily;
 use crate::privileges;
 
 /// Measure one kind of latency.
 #[derive(Subcommand)]
 pub enum Latency {
-    Timer(timer::Timer),
-    Wakeup(wakeup::Wakeup),
-    Edge(edge::Edge),
-    Response(response::Response),
-    Roundtrip(roundtrip::RoundTrip),
-    Wallclock(wallclock::Wallclock),
-    Delay(delay::Delay),
-    Dip(dip::Dip),
-    Noise(noise::Noise),
+    Timer(Lazily<timer::Timer>),
+    Wakeup(Lazily<wakeup::Wakeup>),
+    Edge(Lazily<edge::Edge>),
+    Response(Lazily<response::Response>),
+    Roundtrip(Lazily<roundtrip::RoundTrip>),
+    Wallclock(Lazily<wallclock::Wallclock>),
+    Delay(Lazily<delay::Delay>),
+    Dip(Lazily<dip::Dip>),
+    Noise(Lazily<noise::Noise>),
 }
 
 impl Latency {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Latency::Timer(timer) => timer.run(),
-            Latency::Wakeup(wakeup) => wakeup.run(),
-            Latency::Edge(edge) => edge.run(),
-            Latency::Response(response) => response.run(),
-            Latency::Roundtrip(roundtrip) => roundtrip.run(),
-            Latency::Wallclock(wallclock) => wallclock.run(),
-            Latency::Delay(delay) => delay.run(),
-            Latency::Dip(dip) => dip.run(),
-            Latency::Noise(noise) => noise.run(),
+            Latency::Timer(Lazily(timer)) => timer.run(),
+            Latency::Wakeup(Lazily(wakeup)) => wakeup.run(),
+            Latency::Edge(Lazily(edge)) => edge.run(),
+            Latency::Response(Lazily(response)) => response.run(),
+            Latency::Roundtrip(Lazily(roundtrip)) => roundtrip.run(),
+            Latency::Wallclock(Lazily(wallclock)) => wallclock.run(),
+            Latency::Delay(Lazily(delay)) => delay.run(),
+            Latency::Dip(Lazily(dip)) => dip.run(),
+            Latency::Noise(Lazily(noise)) => noise.run(),
         }
     }
 }

@@ -18,6 +18,7 @@ mod tune;
 use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// Transfer bytes over a wire, from one line to another: pulse widths carry the bits.
 ///
@@ -25,21 +26,21 @@ use crate::failure::{Failure, Outcome};
 /// return line all data arrives; without one, missing data is reported.
 #[derive(Subcommand)]
 pub enum Link {
-    Send(send::Send),
-    Recv(recv::Recv),
-    Pty(pty::Pty),
-    Test(test::Test),
-    Tune(tune::Tune),
+    Send(Lazily<send::Send>),
+    Recv(Lazily<recv::Recv>),
+    Pty(Lazily<pty::Pty>),
+    Test(Lazily<test::Test>),
+    Tune(Lazily<tune::Tune>),
 }
 
 impl Link {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Link::Send(send) => send.run(),
-            Link::Recv(recv) => recv.run(),
-            Link::Pty(pty) => pty.run(),
-            Link::Test(test) => test.run(),
-            Link::Tune(tune) => tune.run(),
+            Link::Send(Lazily(send)) => send.run(),
+            Link::Recv(Lazily(recv)) => recv.run(),
+            Link::Pty(Lazily(pty)) => pty.run(),
+            Link::Test(Lazily(test)) => test.run(),
+            Link::Tune(Lazily(tune)) => tune.run(),
         }
     }
 }

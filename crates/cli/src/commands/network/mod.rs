@@ -29,45 +29,46 @@ use ontick_switch::files::{self, FileError};
 use ontick_tsn::network::Network as Model;
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// Plan a network of time-aware switches and its streams, validate the plan, prove each stream, and be one of its switches
 /// or stations.
 #[derive(Subcommand)]
 pub enum Network {
-    Plan(plan::PlanCommand),
-    Validate(validate::Validate),
-    Prove(prove::Prove),
-    Show(show::Show),
-    Generate(generate::Generate),
-    Check(check::Check),
-    Apply(apply::Apply),
-    Confirm(confirm::Confirm),
-    Status(status::Status),
-    Revert(revert::Revert),
-    BaseTime(base_time::BaseTime),
-    Talk(talk::Talk),
-    Listen(listen::Listen),
+    Plan(Lazily<plan::PlanCommand>),
+    Validate(Lazily<validate::Validate>),
+    Prove(Lazily<prove::Prove>),
+    Show(Lazily<show::Show>),
+    Generate(Lazily<generate::Generate>),
+    Check(Lazily<check::Check>),
+    Apply(Lazily<apply::Apply>),
+    Confirm(Lazily<confirm::Confirm>),
+    Status(Lazily<status::Status>),
+    Revert(Lazily<revert::Revert>),
+    BaseTime(Lazily<base_time::BaseTime>),
+    Talk(Lazily<talk::Talk>),
+    Listen(Lazily<listen::Listen>),
     #[command(subcommand)]
-    Time(time::Time),
+    Time(Lazily<time::Time>),
 }
 
 impl Network {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Network::Plan(plan) => plan.run(),
-            Network::Validate(validate) => validate.run(),
-            Network::Prove(prove) => prove.run(),
-            Network::Show(show) => show.run(),
-            Network::Generate(generate) => generate.run(),
-            Network::Check(check) => check.run(),
-            Network::Apply(apply) => apply.run(),
-            Network::Confirm(confirm) => confirm.run(),
-            Network::Status(status) => status.run(),
-            Network::Revert(revert) => revert.run(),
-            Network::BaseTime(base_time) => base_time.run(),
-            Network::Talk(talk) => talk.run(),
-            Network::Listen(listen) => listen.run(),
-            Network::Time(time) => time.run(),
+            Network::Plan(Lazily(plan)) => plan.run(),
+            Network::Validate(Lazily(validate)) => validate.run(),
+            Network::Prove(Lazily(prove)) => prove.run(),
+            Network::Show(Lazily(show)) => show.run(),
+            Network::Generate(Lazily(generate)) => generate.run(),
+            Network::Check(Lazily(check)) => check.run(),
+            Network::Apply(Lazily(apply)) => apply.run(),
+            Network::Confirm(Lazily(confirm)) => confirm.run(),
+            Network::Status(Lazily(status)) => status.run(),
+            Network::Revert(Lazily(revert)) => revert.run(),
+            Network::BaseTime(Lazily(base_time)) => base_time.run(),
+            Network::Talk(Lazily(talk)) => talk.run(),
+            Network::Listen(Lazily(listen)) => listen.run(),
+            Network::Time(Lazily(time)) => time.run(),
         }
     }
 }

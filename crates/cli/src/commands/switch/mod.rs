@@ -40,24 +40,25 @@ pub use target_flags::abandoned;
 pub use watched::watched;
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// Make a time-aware switch (IEEE 802.1Q, enhancements for scheduled traffic) of this machine's network ports.
 #[derive(Subcommand)]
 pub enum Switch {
-    Check(check::Check),
-    Calibrate(calibrate::Calibrate),
-    Plan(plan::PlanCommand),
-    Apply(apply::Apply),
-    Confirm(confirm::Confirm),
-    Revert(revert::Revert),
-    Status(status::Status),
-    Run(run::Run),
-    Unit(unit::Unit),
-    Demo(demo::Demo),
-    Verify(verify::Verify),
-    Export(export::Export),
-    Import(import::Import),
-    Netconf(netconf::Netconf),
+    Check(Lazily<check::Check>),
+    Calibrate(Lazily<calibrate::Calibrate>),
+    Plan(Lazily<plan::PlanCommand>),
+    Apply(Lazily<apply::Apply>),
+    Confirm(Lazily<confirm::Confirm>),
+    Revert(Lazily<revert::Revert>),
+    Status(Lazily<status::Status>),
+    Run(Lazily<run::Run>),
+    Unit(Lazily<unit::Unit>),
+    Demo(Lazily<demo::Demo>),
+    Verify(Lazily<verify::Verify>),
+    Export(Lazily<export::Export>),
+    Import(Lazily<import::Import>),
+    Netconf(Lazily<netconf::Netconf>),
 }
 
 impl Switch {
@@ -70,7 +71,7 @@ impl Switch {
             | Switch::Revert(_)
             | Switch::Status(_)
             | Switch::Run(_) => true,
-            Switch::Plan(plan) => plan.meets_the_machine(),
+            Switch::Plan(Lazily(plan)) => plan.meets_the_machine(),
             Switch::Calibrate(_) | Switch::Demo(_) | Switch::Verify(_) | Switch::Netconf(_) => true,
             Switch::Unit(_) | Switch::Export(_) | Switch::Import(_) => false,
         }
@@ -78,20 +79,20 @@ impl Switch {
 
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Switch::Check(check) => check.run(),
-            Switch::Calibrate(calibrate) => calibrate.run(),
-            Switch::Plan(plan) => plan.run(),
-            Switch::Apply(apply) => apply.run(),
-            Switch::Confirm(confirm) => confirm.run(),
-            Switch::Revert(revert) => revert.run(),
-            Switch::Status(status) => status.run(),
-            Switch::Run(run) => run.run(),
-            Switch::Unit(unit) => unit.run(),
-            Switch::Demo(demo) => demo.run(),
-            Switch::Verify(verify) => verify.run(),
-            Switch::Export(export) => export.run(),
-            Switch::Import(import) => import.run(),
-            Switch::Netconf(netconf) => netconf.run(),
+            Switch::Check(Lazily(check)) => check.run(),
+            Switch::Calibrate(Lazily(calibrate)) => calibrate.run(),
+            Switch::Plan(Lazily(plan)) => plan.run(),
+            Switch::Apply(Lazily(apply)) => apply.run(),
+            Switch::Confirm(Lazily(confirm)) => confirm.run(),
+            Switch::Revert(Lazily(revert)) => revert.run(),
+            Switch::Status(Lazily(status)) => status.run(),
+            Switch::Run(Lazily(run)) => run.run(),
+            Switch::Unit(Lazily(unit)) => unit.run(),
+            Switch::Demo(Lazily(demo)) => demo.run(),
+            Switch::Verify(Lazily(verify)) => verify.run(),
+            Switch::Export(Lazily(export)) => export.run(),
+            Switch::Import(Lazily(import)) => import.run(),
+            Switch::Netconf(Lazily(netconf)) => netconf.run(),
         }
     }
 }

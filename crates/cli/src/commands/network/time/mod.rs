@@ -19,23 +19,24 @@ mod status_watch;
 use clap::Subcommand;
 
 use crate::failure::{Failure, Outcome};
+use crate::lazily::Lazily;
 
 /// Keep one time on the nodes of a network, by PTP (linuxptp).
 ///
 /// The network's file says how, in its section [time].
 #[derive(Subcommand)]
 pub enum Time {
-    Config(config::Config),
-    Run(run::Run),
-    Status(status::Status),
+    Config(Lazily<config::Config>),
+    Run(Lazily<run::Run>),
+    Status(Lazily<status::Status>),
 }
 
 impl Time {
     pub fn run(self) -> Result<Outcome, Failure> {
         match self {
-            Time::Config(config) => config.run(),
-            Time::Run(run) => run.run(),
-            Time::Status(status) => status.run(),
+            Time::Config(Lazily(config)) => config.run(),
+            Time::Run(Lazily(run)) => run.run(),
+            Time::Status(Lazily(status)) => status.run(),
         }
     }
 }
