@@ -79,28 +79,16 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_by(path, |file| file.write_all(content))
 }
 
-/// Writes several files, each as [`write_whole`] does, and waits for the disk once rather than for each of them: all are
-/// there beside those that they replace before the first one is replaced. Where one of them cannot be written, all are as
-/// before; pipes and devices have what came before it.
+/// Writes several files that can be made again at any time, and waits for no disk: else each is written as [`write_whole`]
+/// does, and all are there beside those that they replace before the first one is replaced. Where one of them cannot be
+/// written, all are as before; pipes and devices have what came before it. After a power cut a file may be empty.
 pub fn write_each_whole<C: AsRef<[u8]>>(files: impl IntoIterator<Item = (PathBuf, C)>) -> Result<(), StoreError> {
     let mut begun = Vec::new();
     for (path, content) in files {
         let written = begin(&path, |file| file.write_all(content.as_ref()));
         begun.extend(written.map_err(|error| StoreError::Io { path: path.clone(), error })?.map(|one| (path, one)));
     }
-    let each = |what: fn(&mut Replacement) -> io::Result<()>, begun: &mut [(PathBuf, Replacement)]| {
-        let mut each = begun.iter_mut();
-        each.try_for_each(|(path, one)| what(one).map_err(|error| StoreError::Io { path: path.clone(), error }))
-    };
-    each(|one| one.file.sync_all(), &mut begun)?;
-    each(Replacement::rename, &mut begun)?;
-    // One folder, mostly.
-    let same = |a: &Replacement, b: &Replacement| {
-        let [a, b] = [a, b].map(|one| rustix::fs::fstat(&one.folder).ok().map(|stat| (stat.st_dev, stat.st_ino)));
-        a.is_some() && a == b
-    };
-    begun.dedup_by(|(_, a), (_, b)| same(a, b));
-    each(|one| sync_folder(&one.folder), &mut begun)
+    begun.into_iter().try_for_each(|(path, mut one)| one.rename().map_err(|error| StoreError::Io { path, error }))
 }
 
 fn replace_by(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
