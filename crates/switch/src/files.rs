@@ -115,9 +115,12 @@ pub fn tsnkit_table(prefix: &Path, table: &str) -> PathBuf {
 /// A file's text, if it is not longer than that.
 pub fn read_text(file: &Path, longest: u64, too_long: &'static str) -> Result<String, FileError> {
     let mut bytes = Vec::new();
-    File::open(file)
-        .and_then(|opened| opened.take(longest + 1).read_to_end(&mut bytes))
-        .map_err(|cause| FileError::Unreadable { file: file.into(), cause })?;
+    let read = |opened: File| {
+        // One octet more shows its end.
+        bytes.reserve(opened.metadata()?.len().min(longest) as usize + 1);
+        opened.take(longest + 1).read_to_end(&mut bytes)
+    };
+    File::open(file).and_then(read).map_err(|cause| FileError::Unreadable { file: file.into(), cause })?;
     if bytes.len() as u64 > longest {
         return Err(FileError::NotText { file: file.into(), what: too_long });
     }

@@ -82,7 +82,7 @@ pub(crate) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Columns with a `?` may be absent; others that are there are not looked at.
     pub(crate) fn new(text: &'a str, columns: &'static [&'static str]) -> Result<Self, Errors> {
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(text.as_bytes());
         let header = reader.headers().map_err(|error| alone(problem_of(&error)))?.clone();
         let place = |column: &&str| header.iter().position(|name| name == column.trim_end_matches('?'));
         let places: Vec<Option<usize>> = columns.iter().map(place).collect();
@@ -94,17 +94,16 @@ impl<'a> Rows<'a> {
         Ok(Self { reader, places, columns, problems: Vec::new() })
     }
 
-    pub(crate) fn next(&mut self) -> Option<StringRecord> {
-        let mut record = StringRecord::new();
+    /// Reads the next row, if there is one.
+    pub(crate) fn next(&mut self, record: &mut StringRecord) -> bool {
         loop {
-            match self.reader.read_record(&mut record) {
-                Ok(true) => return Some(record),
-                Ok(false) => return None,
+            match self.reader.read_record(record) {
+                Ok(is_there) => return is_there,
                 Err(error) => {
                     self.problems.push(problem_of(&error));
                     // Behind a row of another length the next one can be read; behind what is no text nothing can.
                     if !matches!(error.kind(), csv::ErrorKind::UnequalLengths { .. }) {
-                        return None;
+                        return false;
                     }
                 }
             }
@@ -112,7 +111,7 @@ impl<'a> Rows<'a> {
     }
 
     pub(crate) fn field<'r>(&self, record: &'r StringRecord, column: usize) -> Option<&'r str> {
-        record.get(self.places[column]?)
+        record.get(self.places[column]?).map(str::trim)
     }
 
     pub(crate) fn wrong(&mut self, record: &StringRecord, column: usize, what: impl std::fmt::Display) {
@@ -132,9 +131,9 @@ impl<'a> Rows<'a> {
         column: usize,
         range: std::ops::RangeInclusive<u64>,
     ) -> Option<u64> {
-        let text = self.field(record, column)?.to_owned();
+        let text = self.field(record, column)?;
         // Spreadsheets and data frames write whole numbers with a fraction of zero.
-        let whole = text.strip_suffix(".0").unwrap_or(&text);
+        let whole = text.strip_suffix(".0").unwrap_or(text);
         let number = whole.parse().ok().filter(|number| range.contains(number));
         if number.is_none() {
             let what = format!("\"{text}\" is not a whole number from {} to {}", range.start(), range.end());
@@ -178,7 +177,8 @@ pub fn links(text: &str, rates: Option<RateUnit>) -> Result<Network, Errors> {
     let mut nodes: BTreeMap<u64, ()> = BTreeMap::new();
     let mut found = Vec::new();
     let mut known = HashSet::new();
-    while let Some(record) = rows.next() {
+    let mut record = StringRecord::new();
+    while rows.next(&mut record) {
         let ends = rows.field(&record, 0).and_then(|text| numbers(text, '(', ')'));
         let queues = rows.number(&record, 1, 1..=8);
         let rate = rows.number(&record, 2, 1..=1_000);
@@ -261,14 +261,15 @@ fn streams_of(text: &str, mut network: Network) -> Result<Network, Errors> {
     let mut rows = Rows::new(&text, TASK)?;
     let places: HashMap<&str, NodeId> =
         network.nodes.iter().enumerate().map(|(place, node)| (node.name.as_str(), place)).collect();
-    let mut known = HashMap::new();
+    let mut known: HashMap<u64, u64> = HashMap::new();
     let mut streams = Vec::new();
     let mut positions = Vec::new();
-    while let Some(record) = rows.next() {
+    let mut record = StringRecord::new();
+    while rows.next(&mut record) {
         let before = rows.problems.len();
-        let name = rows.number(&record, 0, 0..=u64::from(u32::MAX)).unwrap_or(0).to_string();
+        let name = rows.number(&record, 0, 0..=u64::from(u32::MAX)).unwrap_or(0);
         let line = record.position().map_or(1, Position::line);
-        if let Some(line) = known.insert(name.clone(), line) {
+        if let Some(line) = known.insert(name, line) {
             rows.wrong(&record, 0, format!("{name} is there already, in line {line}"));
         }
         let node = |number: u64| places.get(number.to_string().as_str()).copied();
@@ -282,7 +283,9 @@ fn streams_of(text: &str, mut network: Network) -> Result<Network, Errors> {
         let listeners =
             rows.field(&record, 2).and_then(|text| numbers(text, '[', ']').or(text.parse().ok().map(|n| vec![n])));
         let listeners: Vec<Option<NodeId>> = listeners.unwrap_or_default().into_iter().map(node).collect();
-        let unique: HashSet<&Option<NodeId>> = listeners.iter().collect();
+        let mut unique = listeners.clone();
+        unique.sort_unstable();
+        unique.dedup();
         if listeners.is_empty()
             || unique.len() < listeners.len()
             || listeners.iter().any(|node| node.is_none() || *node == talker)
@@ -306,7 +309,7 @@ fn streams_of(text: &str, mut network: Network) -> Result<Network, Errors> {
         {
             let size = size as u32;
             streams.push(Stream {
-                name,
+                name: name.to_string(),
                 talker,
                 listeners,
                 size,

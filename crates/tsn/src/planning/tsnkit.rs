@@ -1,8 +1,6 @@
 //! A plan as tsnkit's tables: `PREFIX-GCL.csv`, `-OFFSET.csv`, `-QUEUE.csv`, `-ROUTE.csv` and `-DELAY.csv`. Times are
 //! nanoseconds.
 
-use std::fmt;
-
 use super::timetable::{Placed, Timetable};
 use crate::network::{LinkId, Network};
 use crate::validate::{Schedule, Window};
@@ -54,33 +52,53 @@ impl Plan<'_> {
 fn gates(plan: &Plan) -> String {
     let mut text = String::from("link,queue,start,end,cycle\n");
     for window in &plan.schedule.windows {
-        let Window { link, queue, begin_ns, end_ns, cycle_ns } = window;
-        write(&mut text, format_args!("{},{queue},{begin_ns},{end_ns},{cycle_ns}\n", plan.links[*link]));
+        let &Window { link, queue, begin_ns, end_ns, cycle_ns } = window;
+        text.push_str(&plan.links[link]);
+        row(&mut text, &[u64::from(queue), begin_ns, end_ns, cycle_ns]);
     }
     text
 }
 
 fn offset(_: &Plan, name: &str, placed: &Placed, text: &mut String) {
-    write(text, format_args!("{name},0,{}\n", placed.offset_ns()));
+    text.push_str(name);
+    row(text, &[0, placed.offset_ns()]);
 }
 
 fn queues(plan: &Plan, name: &str, placed: &Placed, text: &mut String) {
     for hop in &placed.hops {
-        write(text, format_args!("{name},0,{},{}\n", plan.links[hop.link], placed.queue));
+        let words = [name, ",0,", &plan.links[hop.link]];
+        words.into_iter().for_each(|word| text.push_str(word));
+        row(text, &[u64::from(placed.queue)]);
     }
 }
 
 fn route(plan: &Plan, name: &str, placed: &Placed, text: &mut String) {
-    placed.hops.iter().for_each(|hop| write(text, format_args!("{name},{}\n", plan.links[hop.link])));
+    for hop in &placed.hops {
+        let words = [name, ",", &plan.links[hop.link]];
+        words.into_iter().for_each(|word| text.push_str(word));
+        row(text, &[]);
+    }
 }
 
 fn delay(plan: &Plan, name: &str, placed: &Placed, text: &mut String) {
-    write(text, format_args!("{name},0,{}\n", behind_the_first_hop(plan.network, placed)));
+    text.push_str(name);
+    row(text, &[0, behind_the_first_hop(plan.network, placed)]);
 }
 
-fn write(text: &mut String, line: fmt::Arguments) {
-    // A text takes whatever is written to it.
-    let _ = fmt::Write::write_fmt(text, line);
+/// The rest of a row. There are thousands, and to format a number is most of what a row takes.
+fn row(text: &mut String, numbers: &[u64]) {
+    for number in numbers {
+        // A comma, and the digits from the last to the first.
+        let (mut written, mut first, mut left) = ([b'0'; 21], 20, *number);
+        while left > 9 {
+            written[first] += (left % 10) as u8;
+            (first, left) = (first - 1, left / 10);
+        }
+        written[first] += left as u8;
+        written[first - 1] = b',';
+        text.push_str(std::str::from_utf8(&written[first - 1..]).unwrap_or_default());
+    }
+    text.push('\n');
 }
 
 /// As that tool counts it: from the moment at which the first switch could send until the listener is done.
@@ -113,5 +131,17 @@ mod tests {
         assert_eq!(of("DELAY"), "stream,frame,delay\nf0,0,6230\n");
         assert_eq!(of("OFFSET"), "stream,frame,offset\nf0,0,0\n");
         assert_eq!(of("ROUTE"), "stream,link\nf0,\"(h0, s0)\"\nf0,\"(s0, s1)\"\nf0,\"(s1, h1)\"\n");
+        let [queue, gates] = ["QUEUE", "GCL"].map(of);
+        assert!(queue.starts_with("stream,frame,link,queue\nf0,0,\"(h0, s0)\",7\nf0,0,"), "{queue}");
+        assert!(gates.contains("\n\"(h0, s0)\",7,0,1136,500000\n"), "{gates}");
+    }
+
+    #[test]
+    fn numbers_are_written_as_the_standard_library_writes_them() {
+        for number in [0, 7, 10, 99, 100, 1_234_567_890, u64::MAX] {
+            let mut text = String::new();
+            row(&mut text, &[number, 0]);
+            assert_eq!(text, format!(",{number},0\n"));
+        }
     }
 }

@@ -106,7 +106,8 @@ fn each(
     mut each: impl FnMut(&mut Rows, &csv::StringRecord),
 ) -> Result<(), Errors> {
     let mut rows = Rows::new(text, columns)?;
-    while let Some(record) = rows.next() {
+    let mut record = csv::StringRecord::new();
+    while rows.next(&mut record) {
         each(&mut rows, &record);
     }
     rows.finish()
