@@ -40,7 +40,14 @@ impl fmt::Display for TooLong {
 pub fn schedule(network: &Network, table: &Timetable) -> Result<Schedule, TooLong> {
     let on_links = on_links(network, table);
     let cycles = cycles(network, &on_links)?;
-    let mut schedule = Schedule { routes: vec![Vec::new(); network.streams.len()], ..Schedule::default() };
+    // One more of each that goes on in the next cycle.
+    let windows = |(on, cycle): (&Vec<OnLink>, &u64)| on.iter().map(|one| cycle / one.period_ns + 1).sum::<u64>();
+    let most: u64 = on_links.iter().zip(&cycles).map(windows).sum();
+    let mut schedule = Schedule {
+        windows: Vec::with_capacity(most as usize),
+        sends: Vec::with_capacity(table.placed.len()),
+        routes: vec![Vec::new(); network.streams.len()],
+    };
     for placed in table.placed.iter().flatten() {
         schedule.routes[placed.stream] = placed.hops.iter().map(|hop| hop.link).collect();
         let queues = placed.hops.iter().map(|hop| (hop.link, placed.queue)).collect();

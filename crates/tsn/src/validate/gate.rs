@@ -3,7 +3,7 @@
 use super::schedule::Window;
 
 /// Of a port (IEEE 802.1Q-2022 clause 8.6.6).
-const QUEUES: usize = 8;
+pub(super) const QUEUES: usize = 8;
 
 /// A port's windows, by queue.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,7 @@ pub(super) struct Gates {
 impl Gates {
     /// Of one link; none where it has no windows.
     pub(super) fn new<'a>(windows: impl Iterator<Item = &'a Window>) -> Option<Self> {
-        let mut gates = Gates { cycle_ns: 0, open: vec![Vec::new(); QUEUES], longest: vec![0; QUEUES] };
+        let mut gates = Gates { cycle_ns: 0, open: vec![Vec::new(); QUEUES], longest: Vec::new() };
         for window in windows {
             gates.cycle_ns = window.cycle_ns;
             let end = window.end_ns.min(window.cycle_ns);
@@ -39,13 +39,15 @@ impl Gates {
                 touches
             });
         }
-        for queue in 0..QUEUES {
-            let lengths = gates.open[queue]
-                .iter()
-                .map(|(begin, _)| gates.open_until(queue as u8, *begin).map_or(0, |end| end - begin));
-            gates.longest[queue] = lengths.max().unwrap_or(0);
-        }
+        gates.longest = (0..QUEUES).map(|queue| gates.longest_of(queue)).collect();
         Some(gates)
+    }
+
+    fn longest_of(&self, queue: usize) -> u64 {
+        match self.open[queue].as_slice() {
+            [always] if *always == (0, self.cycle_ns) => u64::MAX / 2,
+            _ => self.of_queue(queue).map(|(begin_ns, end_ns)| end_ns - begin_ns).max().unwrap_or(0),
+        }
     }
 
     /// Until when a queue's gate is open; nothing where it is shut.
@@ -82,14 +84,17 @@ impl Gates {
 
     /// All windows, as queue, begin and end; one that goes on over the end of the cycle is one.
     pub(super) fn windows(&self) -> impl Iterator<Item = (u8, u64, u64)> {
-        let cycle_ns = self.cycle_ns;
-        self.open.iter().enumerate().flat_map(move |(queue, open)| {
-            let around = open.len() > 1 && open[0].0 == 0 && open[open.len() - 1].1 == cycle_ns;
-            let first = open.first().map_or(0, |first| first.1);
-            open.iter().skip(usize::from(around)).map(move |&(begin_ns, end_ns)| {
-                let more_ns = if around && end_ns == cycle_ns { first } else { 0 };
-                (queue as u8, begin_ns, end_ns + more_ns)
-            })
+        let of = move |queue| self.of_queue(queue).map(move |(begin_ns, end_ns)| (queue as u8, begin_ns, end_ns));
+        (0..self.open.len()).flat_map(of)
+    }
+
+    fn of_queue(&self, queue: usize) -> impl Iterator<Item = (u64, u64)> {
+        let (open, cycle_ns) = (&self.open[queue], self.cycle_ns);
+        let around = open.len() > 1 && open[0].0 == 0 && open[open.len() - 1].1 == cycle_ns;
+        let first = open.first().map_or(0, |first| first.1);
+        open.iter().skip(usize::from(around)).map(move |&(begin_ns, end_ns)| {
+            let more_ns = if around && end_ns == cycle_ns { first } else { 0 };
+            (begin_ns, end_ns + more_ns)
         })
     }
 

@@ -1,51 +1,58 @@
 //! The gates themselves: what is known of a list without sending anything.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::ValidationInput;
 use super::fault::Fault;
-use super::gate::Gates;
+use super::gate::{Gates, QUEUES};
 use super::schedule::Window;
 use super::verdict::Verdict;
 use crate::network::{LinkId, StreamId};
 use crate::wire;
 
 pub(super) fn check(input: &ValidationInput, verdict: &mut Verdict) {
-    let mut links: HashMap<LinkId, Vec<Window>> = HashMap::new();
-    for window in &input.schedule.windows {
-        links.entry(window.link).or_default().push(*window);
-    }
+    let windows = in_order(&input.schedule.windows);
     let on = OnLinks::new(input);
-    let mut without: Vec<_> = on.streams.iter().filter(|(link, _)| !links.contains_key(link)).collect();
-    without.sort_unstable();
-    for (link, streams) in without {
-        streams.iter().take(1).for_each(|stream| verdict.add(Fault::Unguarded(*link, *stream)));
+    for (link, streams) in on.streams.iter().enumerate().filter(|(_, streams)| !streams.is_empty()) {
+        if windows.binary_search_by_key(&link, |window| window.link).is_err() {
+            verdict.add(Fault::Unguarded(link, streams[0]));
+        }
     }
-    let mut links: Vec<(LinkId, Vec<Window>)> = links.into_iter().collect();
-    links.sort_unstable_by_key(|(link, _)| *link);
-    for (link, windows) in &mut links {
-        windows.sort_unstable_by_key(|window| (window.begin_ns, window.end_ns));
-        shape(input, *link, windows, verdict);
-        periods(input, &on, (*link, windows[0].cycle_ns), verdict);
-        lengths(input, &on, (*link, windows), verdict);
-        limits(input, *link, windows, verdict);
+    for windows in windows.chunk_by(|a, b| a.link == b.link) {
+        let link = windows[0].link;
+        shape(input, link, windows, verdict);
+        periods(input, &on, (link, windows[0].cycle_ns), verdict);
+        lengths(input, &on, (link, windows), verdict);
+        limits(input, link, windows, verdict);
     }
+}
+
+/// Link by link, as they come in its cycle. The planner's are in this order already.
+fn in_order(windows: &[Window]) -> Cow<'_, [Window]> {
+    let place = |window: &Window| (window.link, window.begin_ns, window.end_ns);
+    let mut windows = Cow::Borrowed(windows);
+    if !windows.is_sorted_by_key(place) {
+        windows.to_mut().sort_by_key(place);
+    }
+    windows
 }
 
 /// What passes each link.
 struct OnLinks {
     /// Streams that are routed over it.
-    streams: HashMap<LinkId, Vec<StreamId>>,
+    streams: Vec<Vec<StreamId>>,
     /// The shortest frame in each of its queues, in ns.
-    shortest_ns: HashMap<(LinkId, u8), u64>,
+    shortest_ns: Vec<[Option<u64>; QUEUES]>,
 }
 
 impl OnLinks {
     fn new(input: &ValidationInput) -> Self {
-        let (mut streams, mut shortest_ns) = (HashMap::<_, Vec<StreamId>>::new(), HashMap::new());
+        let links = input.network.links.len();
+        let (mut streams, mut shortest_ns) = (vec![Vec::new(); links], vec![[None::<u64>; QUEUES]; links]);
         for (stream, route) in input.schedule.routes.iter().enumerate() {
             for link in route {
-                let on = streams.entry(*link).or_default();
+                let on: &mut Vec<_> = &mut streams[*link];
                 // A route that comes back is on its link once.
                 if on.last() != Some(&stream) {
                     on.push(stream);
@@ -54,9 +61,10 @@ impl OnLinks {
         }
         for send in &input.schedule.sends {
             for &(link, queue) in &send.queues {
+                // A queue that no port has is a fault of its own.
+                let Some(least) = shortest_ns[link].get_mut(usize::from(queue)) else { continue };
                 let last_ns = input.network.message_time(send.stream, link).last_ns;
-                let least = shortest_ns.entry((link, queue)).or_insert(last_ns);
-                *least = last_ns.min(*least);
+                *least = Some(least.map_or(last_ns, |least| least.min(last_ns)));
             }
         }
         Self { streams, shortest_ns }
@@ -92,7 +100,7 @@ fn shape(input: &ValidationInput, link: LinkId, windows: &[Window], verdict: &mu
 }
 
 fn periods(input: &ValidationInput, on: &OnLinks, (link, cycle_ns): (LinkId, u64), verdict: &mut Verdict) {
-    for &stream in on.streams.get(&link).into_iter().flatten() {
+    for &stream in &on.streams[link] {
         let period_ns = input.network.streams.get(stream).map_or(1, |stream| stream.period_ns);
         if cycle_ns == 0 || cycle_ns % period_ns != 0 {
             verdict.add(Fault::Period(link, stream));
@@ -103,10 +111,10 @@ fn periods(input: &ValidationInput, on: &OnLinks, (link, cycle_ns): (LinkId, u64
 /// A window in which not even the shortest frame of its queue's streams can leave carries nothing at all.
 fn lengths(input: &ValidationInput, on: &OnLinks, (link, windows): (LinkId, &[Window]), verdict: &mut Verdict) {
     let network = input.network;
-    let shortest_ns = |queue: u8| on.shortest_ns.get(&(link, queue)).copied();
     let Some(gates) = Gates::new(windows.iter()) else { return };
     for (queue, begin_ns, end_ns) in gates.windows() {
-        let needed_ns = shortest_ns(queue).map_or(0, |frame_ns| network.timing.window_ns(frame_ns));
+        let shortest_ns = on.shortest_ns[link][usize::from(queue)];
+        let needed_ns = shortest_ns.map_or(0, |frame_ns| network.timing.window_ns(frame_ns));
         if end_ns - begin_ns < needed_ns {
             verdict.add(Fault::TooShort(link, begin_ns, end_ns - begin_ns, needed_ns));
         }

@@ -39,6 +39,6 @@ pub struct PlanCommand {
 
 impl PlanCommand {
     pub fn run(self) -> Result<Outcome, Failure> {
-        self.schedule.run(&self.network.read(self.file.as_ref())?, self.json)
+        self.schedule.run(self.network.read(self.file.as_ref())?, self.json)
     }
 }

@@ -12,7 +12,7 @@ use ontick_tsn::planning::{
 };
 use ontick_tsn::validate::beyond_target;
 
-use super::super::timing_flags::{Timing, TimingFlags};
+use super::super::timing_flags::TimingFlags;
 use super::delivered::Delivery;
 use super::summary::{self, Margin};
 use crate::failure::{Failure, Outcome};
@@ -72,11 +72,11 @@ impl From<PreferFlag> for Prefer {
 }
 
 impl ScheduleFlags {
-    pub fn run(self, network: &Network, json: bool) -> Result<Outcome, Failure> {
-        self.delivery.check(network)?;
+    pub fn run(self, network: Network, json: bool) -> Result<Outcome, Failure> {
+        self.delivery.check(&network)?;
         let timing = self.timing.read()?;
-        let plain = network;
-        let network = &timing.apply(plain.clone());
+        let plain = network.timing;
+        let network = &timing.apply(network);
         if let Some(too_long) = gate_control_list::too_long_in_any_plan(network) {
             return Err(Failure::new(too_long));
         }
@@ -107,7 +107,7 @@ impl ScheduleFlags {
             (Planned::Impossible(_), _) | (_, Some(_)) => Vec::new(),
             _ => self.delivery.deliver(network, table, &schedule, timing.target)?,
         };
-        let margin = Margin { timing: timing.in_words(), is_why: self.is_margin(&outcome, plain, &timing, &wanted) };
+        let margin = Margin { timing: timing.in_words(), is_why: is_margin(&outcome, network, plain, &wanted) };
         let text = match json {
             true => summary::json(network, &outcome, &Document::new(network, table, &schedule), &margin)?,
             false => summary::text(network, &outcome, table, took, &wanted, &margin, &terminal::style()),
@@ -121,18 +121,18 @@ impl ScheduleFlags {
         }
     }
 
-    /// Whether it is the margin of the data plane that makes it impossible: without it there is a plan.
-    fn is_margin(&self, outcome: &Planned, plain: &Network, timing: &Timing, wanted: &PlanOptions) -> bool {
-        if matches!(outcome, Planned::Planned(_)) || timing.timing == EgressTiming::IDEAL {
-            return false;
-        }
-        let begun = Instant::now();
-        let go_on = || begun.elapsed() < WITHOUT_MARGIN;
-        matches!(plan(plain, wanted, &Timetable::default(), &go_on), Planned::Planned(_))
-    }
-
     fn kept(&self, network: &Network) -> Result<Timetable, Failure> {
         let Some(file) = &self.keep else { return Ok(Timetable::default()) };
         Ok(super::delivered::read_plan(file)?.timetable(network))
     }
+}
+
+/// Whether it is the margin of the data plane that makes it impossible: with the timing of before there is a plan.
+fn is_margin(outcome: &Planned, network: &Network, plain: EgressTiming, wanted: &PlanOptions) -> bool {
+    if matches!(outcome, Planned::Planned(_)) || network.timing == EgressTiming::IDEAL {
+        return false;
+    }
+    let begun = Instant::now();
+    let go_on = || begun.elapsed() < WITHOUT_MARGIN;
+    matches!(plan(&network.clone().timed(plain), wanted, &Timetable::default(), &go_on), Planned::Planned(_))
 }

@@ -129,7 +129,7 @@ fn links(network: &Network, table: &Timetable) -> String {
 fn streams(network: &Network, table: &Timetable, style: &Style) -> String {
     let mut placed: Vec<&Placed> = table.placed.iter().flatten().collect();
     let slack = |placed: &&Placed| network.streams[placed.stream].deadline_ns - placed.latency_ns();
-    placed.sort_by_key(|one| (slack(one), one.stream));
+    placed.sort_by_cached_key(|one| (slack(one), one.stream));
     let all = placed.len();
     placed.truncate(EACH);
     let room = style.width.saturating_sub(BEFORE_WAY + PATH.len()).clamp(6, 24);
