@@ -50,30 +50,23 @@ impl PeriodicIntervals {
         if length_ns >= common || self.copies >= MOST_ON_LINK {
             return self.all();
         }
-        let (begin, copies) = (begin_ns % common, self.period_ns / common);
+        let (period_ns, copies) = (self.period_ns, self.period_ns / common);
+        let begin = begin_ns % common;
         let end = begin + length_ns;
         // What crosses the end of the period comes in two parts.
-        let over = end.saturating_sub(common);
-        if copies == 1 {
-            if over > 0 {
-                self.insert(0, over);
-            }
-            return self.insert(begin, end - over);
+        if end > common {
+            self.insert(0, end - common);
         }
-        // Few copies among many others: moving what is behind each is less than writing all anew.
-        if copies as usize <= self.busy.len() / FEW {
-            if over > 0 {
-                self.insert(0, over);
-            }
-            (0..copies).for_each(|n| self.insert(n * common + begin, (n * common + end).min(self.period_ns)));
-            return;
+        let copy = |n: usize| {
+            let before = n as u64 * common;
+            (before + begin, (before + end).min(period_ns))
+        };
+        let all = (0..copies as usize).map(copy);
+        // Few copies among many others: moving what is behind each is less than looking at all.
+        match copies == 1 || copies as usize <= self.busy.len() / FEW {
+            true => all.for_each(|(begin, end)| self.insert(begin, end)),
+            false => self.merge(all),
         }
-        let mut added = Vec::with_capacity(copies as usize + 1);
-        if over > 0 {
-            added.push((0, over));
-        }
-        added.extend((0..copies).map(|n| (n * common + begin, (n * common + end).min(self.period_ns))));
-        self.merge(&added);
     }
 
     fn insert(&mut self, begin: u64, end: u64) {
@@ -87,23 +80,26 @@ impl PeriodicIntervals {
         self.busy.drain(first + 1..behind);
     }
 
-    fn merge(&mut self, added: &[(u64, u64)]) {
-        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(self.busy.len() + added.len());
-        let (mut old, mut new) = (self.busy.iter().peekable(), added.iter().peekable());
-        loop {
-            let next = match (old.peek(), new.peek()) {
-                (Some(a), Some(b)) if a <= b => old.next(),
-                (_, Some(_)) => new.next(),
-                (Some(_), None) => old.next(),
-                (None, None) => break,
-            };
-            let Some(&next) = next else { break };
-            match merged.last_mut() {
-                Some(last) if last.1 >= next.0 => last.1 = last.1.max(next.1),
-                _ => merged.push(next),
+    /// Puts many, which come in order, among those that are there, from the last to the first: each moves once.
+    fn merge(&mut self, added: impl ExactSizeIterator<Item = (u64, u64)> + DoubleEndedIterator) {
+        let mut left = self.busy.len();
+        let mut place = left + added.len();
+        self.busy.resize(place, (0, 0));
+        for one in added.rev() {
+            while left > 0 && self.busy[left - 1] > one {
+                (left, place) = (left - 1, place - 1);
+                self.busy[place] = self.busy[left];
             }
+            place -= 1;
+            self.busy[place] = one;
         }
-        self.busy = merged;
+        self.busy.dedup_by(|next, last| {
+            let touches = next.0 <= last.1;
+            if touches {
+                last.1 = last.1.max(next.1);
+            }
+            touches
+        });
     }
 
     /// How long after `at_ns` there is `length_ns` of free time at a stretch; nothing where there never is.

@@ -1,7 +1,6 @@
 //! The ways of each stream, the quickest first, found when they are asked for.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::path_cost::{Least, delay_ns};
@@ -67,8 +66,9 @@ struct Found {
     cost: Vec<u64>,
     /// Listeners of each talker's streams.
     listeners: Vec<Vec<NodeId>>,
-    /// The cheapest path between two nodes, and the others once they were wanted; nothing where there is none.
-    paths: HashMap<(NodeId, NodeId), Option<Paths>>,
+    /// By talker, and in the order of listeners: the cheapest path, and the others once they were wanted; nothing where there
+    /// is none.
+    paths: Vec<Vec<(NodeId, Option<Paths>)>>,
     search: PathSearch,
     /// What it costs at least from each node to a listener that was asked about.
     least: Least,
@@ -83,7 +83,7 @@ impl Found {
             graph: Graph::new(network),
             cost,
             listeners,
-            paths: HashMap::new(),
+            paths: vec![Vec::new(); network.nodes.len()],
             search: PathSearch::default(),
             least: Least::default(),
         }
@@ -93,22 +93,24 @@ impl Found {
     fn between(&mut self, from: NodeId, to: NodeId, count: usize) -> &[Vec<LinkId>] {
         let Self { graph, cost, listeners, paths, search, least } = self;
         let cost = |link: LinkId| cost[link];
-        if !paths.contains_key(&(from, to)) {
+        let known = &mut paths[from];
+        let place = |known: &[(NodeId, Option<Paths>)], to| known.binary_search_by_key(&to, |(to, _)| *to);
+        if place(known, to).is_err() {
             let tree = graph.tree(from, cost);
-            for &listener in listeners[from].iter().chain([&to]) {
-                paths.entry((from, listener)).or_insert_with(|| tree.path(graph, listener).map(Paths::new));
-            }
+            let mut others: Vec<NodeId> = listeners[from].iter().copied().chain([to]).collect();
+            others.sort_unstable();
+            others.dedup();
+            others.retain(|to| place(known, *to).is_err());
+            known.extend(others.into_iter().map(|to| (to, tree.path(graph, to).map(Paths::new))));
+            known.sort_by_key(|(to, _)| *to);
         }
-        match paths.get_mut(&(from, to)).and_then(Option::as_mut) {
-            Some(paths) => {
-                if paths.known().len() < count {
-                    let least = least.to(graph, to, cost);
-                    paths.extend(graph, count, search, |node| least[node], cost);
-                }
-                paths.known()
-            }
-            None => &[],
+        let Ok(place) = place(known, to) else { return &[] };
+        let Some(paths) = &mut known[place].1 else { return &[] };
+        if paths.known().len() < count {
+            let least = least.to(graph, to, cost);
+            paths.extend(graph, count, search, |node| least[node], cost);
         }
+        paths.known()
     }
 }
 
