@@ -27,7 +27,10 @@ const LONGEST_NS: u64 = 9_200_000_000_000_000_000;
 /// ```
 pub fn parse_time(text: &str) -> Result<u64, UnitError> {
     let text = text.trim();
-    if text.strip_prefix('-').is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.')) {
+    if text
+        .strip_prefix('-')
+        .is_some_and(|rest| rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    {
         return Err(UnitError(format!("\"{text}\" is not a time: it is negative")));
     }
     let (number, unit) = split_unit(text);

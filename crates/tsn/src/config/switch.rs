@@ -57,7 +57,8 @@ fn refuse_json(text: &str, report: &mut Report) -> Result<(), Reported> {
         return Ok(());
     }
     let what = other::named(text).unwrap_or_else(|| "JSON".into());
-    Err(report.error(begin..begin, format!("this is {what}; the file that describes a switch, in TOML, is wanted here")))
+    Err(report
+        .error(begin..begin, format!("this is {what}; the file that describes a switch, in TOML, is wanted here")))
 }
 
 /// The tables of a kind, of which there must be some; a wrong one is left out (and reported).

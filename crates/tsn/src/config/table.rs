@@ -160,8 +160,7 @@ impl<'a> Table<'a> {
 /// whose first line is none already, as of a CSV file, so would all but the first error.
 pub(crate) fn parse<'a>(text: &'a str, report: &mut Report) -> Result<Spanned<DeTable<'a>>, Reported> {
     let (document, errors) = DeTable::parse_recoverable(text);
-    let mut errors: Vec<_> =
-        errors.iter().map(|error| (error.span().unwrap_or_default(), error.message())).collect();
+    let mut errors: Vec<_> = errors.iter().map(|error| (error.span().unwrap_or_default(), error.message())).collect();
     errors.sort_by_key(|(span, _)| span.start);
     let end = first_line_end(text);
     if errors.first().is_some_and(|(span, _)| span.start <= end) {

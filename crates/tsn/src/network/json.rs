@@ -15,7 +15,11 @@ pub(super) fn read(text: &str) -> Result<Network, Errors> {
     }
     if let Some(other) = other::named(text) {
         let (line, column) = Report::new(text).place(text.len() - text.trim_start().len());
-        return Err(alone(line, column, format!("this is {other}; the file that describes the network is wanted here")));
+        return Err(alone(
+            line,
+            column,
+            format!("this is {other}; the file that describes the network is wanted here"),
+        ));
     }
     let mut translator = Translator { text, at: 0, toml: String::new(), places: Vec::new() };
     if let Err(what) = translator.document() {
