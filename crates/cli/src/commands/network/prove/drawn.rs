@@ -3,12 +3,14 @@
 use ontick_network::Passed;
 use ontick_record::network::DrawnLink;
 use ontick_tsn::network::{LinkId, Network};
-use ontick_tsn::validate::Schedule;
+use ontick_tsn::validate::{Schedule, Window};
 
 /// Networks with more links than this are not drawn, nor are cycles longer than this, in ns.
 const MOST_DRAWN: (usize, u64) = (60, 100_000_000);
 /// Frames that are drawn at most.
 const MOST_FRAMES: usize = 20_000;
+/// Windows that are drawn at most, each as often as it opens.
+const MOST_WINDOWS: u64 = 20_000;
 
 /// How much of the beginning is kept to be drawn: a cycle, of networks that are small enough.
 pub fn cycle_ns(network: &Network, schedule: &Schedule) -> u64 {
@@ -16,15 +18,15 @@ pub fn cycle_ns(network: &Network, schedule: &Schedule) -> u64 {
     if network.links.len() <= MOST_DRAWN.0 && cycle_ns <= MOST_DRAWN.1 { cycle_ns } else { 0 }
 }
 
-/// The first cycle of each link that streams use.
+/// The first cycle of each link that streams use, as long as the longest of them: the shorter ones are in it several times.
 pub fn links(network: &Network, schedule: &Schedule, passed: &[Vec<Passed>]) -> Vec<DrawnLink> {
-    let frames: usize = passed.iter().map(Vec::len).sum();
-    if frames == 0 || frames > MOST_FRAMES {
+    let (frames, span_ns) = (passed.iter().map(Vec::len).sum::<usize>(), cycle_ns(network, schedule));
+    let opened: u64 = schedule.windows.iter().map(|window| span_ns.div_ceil(window.cycle_ns.max(1))).sum();
+    if frames == 0 || frames > MOST_FRAMES || opened > MOST_WINDOWS {
         return Vec::new();
     }
     let drawn = |(link, passed): (LinkId, &Vec<Passed>)| {
-        let own = schedule.windows.iter().filter(|window| window.link == link);
-        let windows: Vec<(u64, u64)> = own.map(|window| (window.begin_ns, window.end_ns)).collect();
+        let windows = open(schedule.windows.iter().filter(|window| window.link == link), span_ns);
         if windows.is_empty() {
             return None;
         }
@@ -41,4 +43,70 @@ pub fn links(network: &Network, schedule: &Schedule, passed: &[Vec<Passed>]) -> 
         })
     };
     passed.iter().enumerate().filter_map(drawn).collect()
+}
+
+/// When one of a link's windows is open, from 0 until `span_ns`. They are in order; what touches is one.
+fn open<'w>(windows: impl Iterator<Item = &'w Window>, span_ns: u64) -> Vec<(u64, u64)> {
+    let each = |window: &'w Window| {
+        let cycle_ns = window.cycle_ns.max(1);
+        // One that goes on over the end of its cycle is open at the beginning, too.
+        let over = (0, window.end_ns.saturating_sub(cycle_ns));
+        let shift = move |n: u64| (window.begin_ns + n * cycle_ns, window.end_ns + n * cycle_ns);
+        std::iter::once(over).chain((0..span_ns.div_ceil(cycle_ns)).map(shift))
+    };
+    let within = windows.flat_map(each).map(|(begin_ns, end_ns)| (begin_ns, end_ns.min(span_ns)));
+    let mut all: Vec<(u64, u64)> = within.filter(|(begin_ns, end_ns)| begin_ns < end_ns).collect();
+    all.sort_unstable();
+    all.dedup_by(|next, before| {
+        let touches = next.0 <= before.1;
+        if touches {
+            before.1 = before.1.max(next.1);
+        }
+        touches
+    });
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_tsn::network::samples;
+    use ontick_tsn::planning::{Outcome, PlanOptions, Timetable, gate_control_list, plan};
+
+    use super::*;
+
+    fn window(begin_ns: u64, end_ns: u64, cycle_ns: u64) -> Window {
+        Window { link: 0, queue: 7, begin_ns, end_ns, cycle_ns }
+    }
+
+    #[test]
+    fn windows_are_there_in_each_of_their_cycles() {
+        let open = |windows: &[Window]| open(windows.iter(), 1_000);
+        assert_eq!(open(&[window(10, 20, 1_000)]), [(10, 20)]);
+        assert_eq!(open(&[window(10, 20, 250)]), [(10, 20), (260, 270), (510, 520), (760, 770)]);
+        // The last is cut where the picture ends.
+        assert_eq!(open(&[window(10, 300, 400)]), [(10, 300), (410, 700), (810, 1_000)]);
+        assert_eq!(open(&[window(450, 550, 500)]), [(0, 50), (450, 550), (950, 1_000)]);
+        // Two queues, and gates that are never closed.
+        assert_eq!(open(&[window(50, 80, 500), window(20, 60, 500)]), [(20, 80), (520, 580)]);
+        assert_eq!(open(&[window(0, 250, 250)]), [(0, 1_000)]);
+    }
+
+    #[test]
+    fn windows_are_drawn_until_the_end_of_the_cycle_or_where_they_are_too_many_not_at_all() {
+        let network = samples::ring(4, 9);
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!("the ring was not planned")
+        };
+        let mut schedule = gate_control_list::schedule(&network, &table).unwrap();
+        let cycle_ns = cycle_ns(&network, &schedule);
+        let passed = vec![vec![Passed { stream: None, begin_ns: 1, end_ns: 2 }]; network.links.len()];
+        let (first, of) = (schedule.windows[0], schedule.windows[0].link);
+        schedule.windows.retain(|window| window.link != of);
+        schedule.windows.push(Window { begin_ns: 0, end_ns: 1, cycle_ns: cycle_ns / 8, ..first });
+        let name = network.link_name(of);
+        let drawn = links(&network, &schedule, &passed);
+        assert_eq!(drawn.iter().find(|link| link.name == name).unwrap().windows.len(), 8);
+        schedule.windows.push(Window { begin_ns: 0, end_ns: 1, cycle_ns: cycle_ns / MOST_WINDOWS, ..first });
+        assert_eq!(links(&network, &schedule, &passed), []);
+    }
 }
