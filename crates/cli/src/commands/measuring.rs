@@ -7,7 +7,7 @@ use std::time::Instant;
 use ontick_measure::observe::RunJournal;
 use ontick_measure::sample_log::{SampleFile, SampleLog, Written};
 use ontick_measure::timetable::Timetable;
-use ontick_measure::{Error, Live, Load, Observer, TraceBreak, document};
+use ontick_measure::{Error, Limits, Live, Load, Observer, TraceBreak, document};
 use ontick_record::run::Signal;
 use ontick_record::store::{self, StoreError};
 use ontick_record::{Finding, Measurement as Kind, Run, Series};
@@ -67,11 +67,16 @@ pub struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// As the flags ask for it, with nothing found and nothing simulated.
-    pub fn asked(flags: &'a MeasuringFlags, kind: Kind, series: impl IntoIterator<Item: Into<Series>>) -> Self {
+    /// As the flags ask for it, each series for these limits, with nothing found and nothing simulated.
+    pub fn asked(
+        flags: &'a MeasuringFlags,
+        limits: Limits,
+        kind: Kind,
+        series: impl IntoIterator<Item: Into<Series>>,
+    ) -> Self {
         let series: Vec<Series> = series.into_iter().map(Into::into).collect();
         Self {
-            takes_ns: Timetable::of_series(series.len(), flags.limits.limits(), None, flags.load()),
+            takes_ns: Timetable::of_series(series.len(), limits, None, flags.load()),
             kind,
             series,
             cpu: flags.placement.placement().cpu,

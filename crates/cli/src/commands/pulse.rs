@@ -207,7 +207,7 @@ impl Pulse {
             // The load shares the CPUs of what it runs beside, and is started with it.
             load: &Load::None,
             simulated: ontick_gpio::simulation_note(&lines.iter().collect::<Vec<_>>()),
-            ..Measurement::asked(&self.measuring, kind, series)
+            ..Measurement::asked(&self.measuring, self.measuring.limits.limits(), kind, series)
         };
         asked.keeps = asked.keeps.filter(|_| !takes_all).map(|more| more | privileges::of_lines(&lines));
         asked.facts.extend(note);

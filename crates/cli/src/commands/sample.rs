@@ -113,7 +113,7 @@ impl Sample {
             signal: Some(watching.signal()),
             stop: Some(stop),
             samples: Some(Box::new(move || watching.look())),
-            ..Measurement::asked(&self.measuring, Kind::Sample, ["samples".to_string()])
+            ..Measurement::asked(&self.measuring, limits, Kind::Sample, ["samples".to_string()])
         };
         let output = OutputFlags { quiet: to_stdout, ..self.measuring.output.clone() };
         let gone = Arc::new(OnceLock::new());

@@ -1,8 +1,12 @@
 //! What a command says that it will take is what it takes on the clock.
 
-use std::time::Instant;
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use crate::{has, run, stderr};
+use rustix::process::Signal;
+
+use crate::{Running, catches_interrupt, has, ontick, run, send, stderr, wait_until};
 
 /// The seconds that are stated before it starts.
 pub fn stated(text: &str) -> Option<u64> {
@@ -39,4 +43,34 @@ fn the_stated_time_is_the_time_on_the_clock() {
         let kept = ratios.any(|ratio| (0.67..2.0).contains(&ratio));
         assert!(kept, "{arguments:?}: three times far from the stated {seconds} s");
     }
+}
+
+/// What it has said, with the time that it states if it is to state one, by when it is ended.
+fn said_before_it_is_ended(arguments: &[&str], states: bool) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let said = folder.path().join("said");
+    let to = Stdio::from(File::create(&said).unwrap());
+    let mut child = ontick(arguments);
+    child.current_dir(folder.path()).stdout(Stdio::null()).stderr(to);
+    let mut running = Running(child.spawn().unwrap());
+    let read = || fs::read_to_string(&said).unwrap();
+    wait_until("a handler of SIGINT", || catches_interrupt(running.0.id()));
+    if states {
+        wait_until("its time", || stated(&read()).is_some());
+    } else {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    send(running.0.id(), Signal::INT);
+    let status = running.0.wait().unwrap();
+    assert!(status.success(), "{arguments:?}: {}", read());
+    read()
+}
+
+#[test]
+fn what_goes_on_until_it_is_ended_states_no_time() {
+    let sample = ["sample", "--policy", "other", "--source", "wave:sine,50Hz", "--to", "file:samples.csv"];
+    let said = said_before_it_is_ended(&sample, false);
+    assert_eq!(stated(&said), None, "{said}");
+    let said = said_before_it_is_ended(&[&sample[..], &["--duration", "1min"]].concat(), true);
+    assert_eq!(stated(&said), Some(61), "{said}");
 }

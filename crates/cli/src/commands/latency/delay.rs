@@ -54,7 +54,7 @@ impl Delay {
         let cases = delays.iter().map(|delay| delay.case());
         let asked = Measurement {
             sample_file: self.every_sample.file()?,
-            ..Measurement::asked(&self.measuring, Kind::Delay, cases)
+            ..Measurement::asked(&self.measuring, limits, Kind::Delay, cases)
         };
         measuring::run(
             asked,

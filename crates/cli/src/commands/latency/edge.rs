@@ -57,7 +57,7 @@ impl Edge {
         let wiring = Wiring { drive, see, on_exit: self.on_exit };
         let (interval_ns, driver_cpu) = (self.interval, self.from_cpu);
         let job = |method| Job { wiring: wiring.clone(), method, interval_ns, driver_cpu };
-        let asked = with_lines(&self.measuring, Kind::Edge, self.method.names(), &[&wiring.drive, &wiring.see]);
+        let asked = with_lines(&self.measuring, limits, Kind::Edge, self.method.names(), &[&wiring.drive, &wiring.see]);
         measuring::run(
             asked,
             &self.measuring.output,

@@ -13,6 +13,7 @@ mod wallclock;
 
 use clap::Subcommand;
 use ontick_gpio::Name;
+use ontick_measure::Limits;
 use ontick_record::{Measurement as Kind, Series};
 
 use super::measuring::Measurement;
@@ -54,11 +55,12 @@ impl Latency {
 /// A measurement with GPIO lines, which may be simulated.
 fn with_lines<'a>(
     flags: &'a MeasuringFlags,
+    limits: Limits,
     kind: Kind,
     series: impl IntoIterator<Item: Into<Series>>,
     lines: &[&Name],
 ) -> Measurement<'a> {
-    let asked = Measurement::asked(flags, kind, series);
+    let asked = Measurement::asked(flags, limits, kind, series);
     Measurement {
         simulated: ontick_gpio::simulation_note(lines),
         keeps: asked.keeps.map(|more| more | privileges::of_lines(lines.iter().copied())),

@@ -42,12 +42,12 @@ impl Noise {
         if let Some((cpus, note)) = self.measuring.placement.together(true)? {
             let takes_ns = Timetable::of_series(1, limits, None, self.measuring.load());
             let cases = noise::cases(&cpus);
-            let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, Kind::Noise, cases) };
+            let mut asked = Measurement { takes_ns, ..Measurement::asked(&self.measuring, limits, Kind::Noise, cases) };
             asked.facts.extend(note);
             let each = |observer: &mut Observer| noise::on_each_cpu(&cpus, job, placement, limits, observer);
             return measuring::run(asked, &self.measuring.output, |_| true, each);
         }
-        let asked = Measurement::asked(&self.measuring, Kind::Noise, ["gaps".to_string()]);
+        let asked = Measurement::asked(&self.measuring, limits, Kind::Noise, ["gaps".to_string()]);
         measuring::run(
             asked,
             &self.measuring.output,
@@ -66,8 +66,10 @@ impl Noise {
         };
         privileges::HWLAT.require("latency noise --hwlat")?;
         // The tracer is an instance of its own, in a file system that is mounted for it.
-        let asked =
-            Measurement { keeps: None, ..Measurement::asked(&self.measuring, Kind::Noise, ["hwlat".to_string()]) };
+        let asked = Measurement {
+            keeps: None,
+            ..Measurement::asked(&self.measuring, limits, Kind::Noise, ["hwlat".to_string()])
+        };
         measuring::run(
             asked,
             &self.measuring.output,

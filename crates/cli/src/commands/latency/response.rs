@@ -138,7 +138,7 @@ impl Response {
         let (inverse, on_exit) = (self.inverse, self.on_exit);
         let follower = Follower { input, output, inverse, on_exit, host };
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
-        let asked = with_lines(&self.measuring, Kind::Response, [PRU.to_string()], &[]);
+        let asked = with_lines(&self.measuring, limits, Kind::Response, [PRU.to_string()], &[]);
         let asked = Measurement { keeps: None, ..asked };
         measuring::run(asked, &self.measuring.output, |_| true, |o| follower.measure(PRU, limits, o).map(|s| vec![s]))
     }
@@ -158,7 +158,8 @@ impl Response {
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let (pair, interval_ns) = (Pair { inverse: true, ..self.pair() }, self.interval);
         let job = |method| latmon::Job { pair: pair.clone(), board: board.clone(), method, interval_ns };
-        let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
+        let mut asked =
+            with_lines(&self.measuring, limits, Kind::Response, self.method.names(), &[&pair.input, &pair.output]);
         asked.keeps = asked.keeps.filter(|_| !self.is_of_kernel());
         asked.facts.extend(note);
         let each = |method: &Method, observer: &mut Observer| {
@@ -181,7 +182,7 @@ impl Response {
             observer_cpu,
         };
         let lines = [&ends.stimulus, &pair.input, &pair.output, &ends.scope];
-        let mut asked = with_lines(&self.measuring, Kind::Response, self.method.names(), &lines);
+        let mut asked = with_lines(&self.measuring, limits, Kind::Response, self.method.names(), &lines);
         asked.keeps = asked.keeps.filter(|_| !self.is_of_kernel() && instrument.is_none());
         asked.facts.extend(note);
         let (between, methods) = (Between::Response { inverse: self.inverse }, self.method.0.len());
@@ -222,7 +223,7 @@ impl Response {
         let irq_thread = response::has_irq_thread(&job.pair.input);
         let plan = Table { job, placement, limits, kernel, irq_thread, stress };
         let mut asked =
-            with_lines(&self.measuring, Kind::Response, table::series(kernel, irq_thread), &lines.each_ref());
+            with_lines(&self.measuring, limits, Kind::Response, table::series(kernel, irq_thread), &lines.each_ref());
         // It runs in the stressed blocks only.
         (asked.load, asked.takes_ns) = (&Load::None, plan.takes_ns());
         asked.keeps = asked.keeps.filter(|_| !kernel);

@@ -136,7 +136,7 @@ impl RoundTrip {
         let takes_ns = Timetable::of_series(1, limits, Some(self.requests.period), self.measuring.load());
         let mut asked = Measurement {
             takes_ns,
-            ..Measurement::asked(&self.measuring, Kind::RoundTrip, ["round trip".to_string()])
+            ..Measurement::asked(&self.measuring, limits, Kind::RoundTrip, ["round trip".to_string()])
         };
         asked.simulated = ends.own.is_some().then(|| format!("cable: {VETH}"));
         let job = self.requests.job(self.wait, count);

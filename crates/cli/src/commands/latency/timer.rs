@@ -5,7 +5,7 @@ use ontick_measure::restrict_affinity::Cpus;
 use ontick_measure::timer::cache::{self, Cache, Working};
 use ontick_measure::timer::{self, Job, Method, Places, waits};
 use ontick_measure::timetable::Timetable;
-use ontick_measure::{Load, Observer, confined};
+use ontick_measure::{Limits, Load, Observer, confined};
 use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::{Overrun, Phase};
 
@@ -133,7 +133,7 @@ impl Timer {
         let takes_ns =
             Timetable::of_series(jobs.len() * self.cpus.len(), limits, Some(self.interval), self.measuring.load());
         if self.cpus[..] == [Cpus::All] {
-            let asked = Measurement { takes_ns, ..self.asked(self.method.names())? };
+            let asked = Measurement { takes_ns, ..self.asked(limits, self.method.names())? };
             let each = |observer: &mut Observer| timer::each(&jobs, placement, limits, observer);
             return measuring::run(asked, &self.measuring.output, |_| true, each);
         }
@@ -141,7 +141,7 @@ impl Timer {
         let names: Vec<String> = names.collect();
         // The load shares the CPUs of what it runs beside, and is started with it.
         let load = &Load::None;
-        let asked = Measurement { takes_ns, load, ..self.asked(names)? };
+        let asked = Measurement { takes_ns, load, ..self.asked(limits, names)? };
         let load = self.measuring.load();
         let each =
             |observer: &mut Observer| timer::with_each_cpus(&jobs, &self.cpus, load, placement, limits, observer);
@@ -149,8 +149,8 @@ impl Timer {
     }
 
     /// As the flags ask for it.
-    fn asked(&self, series: impl IntoIterator<Item: Into<Series>>) -> Result<Measurement<'_>, Failure> {
-        let asked = Measurement::asked(&self.measuring, Kind::Timer, series);
+    fn asked(&self, limits: Limits, series: impl IntoIterator<Item: Into<Series>>) -> Result<Measurement<'_>, Failure> {
+        let asked = Measurement::asked(&self.measuring, limits, Kind::Timer, series);
         let keeps = asked.keeps.filter(|_| !self.split);
         Ok(Measurement { sample_file: self.every_sample.file()?, split: self.split, keeps, ..asked })
     }
@@ -166,7 +166,7 @@ impl Timer {
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
         let cases = timer::cases(jobs, cpus);
-        let mut asked = Measurement { takes_ns, ..self.asked(cases)? };
+        let mut asked = Measurement { takes_ns, ..self.asked(limits, cases)? };
         asked.facts.extend(note);
         let places = Places { cpus, staggered: matches!(self.phase, Offset::Staggered) };
         measuring::run(
@@ -189,7 +189,7 @@ impl Timer {
         let all: Vec<Working> = jobs.iter().flat_map(of_job).collect();
         let takes_ns = Timetable::of_series(all.len(), limits, Some(self.interval), self.measuring.load());
         let cases = all.iter().map(Working::case);
-        let asked = Measurement { takes_ns, ..self.asked(cases)? };
+        let asked = Measurement { takes_ns, ..self.asked(limits, cases)? };
         measuring::run(
             asked,
             &self.measuring.output,
@@ -209,7 +209,7 @@ impl Timer {
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
         let takes_ns = Timetable::of_series(jobs.len(), limits, Some(self.interval), self.measuring.load());
         let cases = jobs.iter().flat_map(|job| waits::cases(job, count));
-        let asked = Measurement { takes_ns, ..self.asked(cases)? };
+        let asked = Measurement { takes_ns, ..self.asked(limits, cases)? };
         measuring::run(
             asked,
             &self.measuring.output,

@@ -46,7 +46,7 @@ impl Wakeup {
         if let Some((cpus, note)) = self.measuring.placement.together(false)? {
             let takes_ns = Timetable::of_series(self.method.0.len(), limits, None, self.measuring.load());
             let cases = wakeup::cases(&self.method.0, &cpus);
-            let asked = Measurement::asked(&self.measuring, Kind::Wakeup, cases);
+            let asked = Measurement::asked(&self.measuring, limits, Kind::Wakeup, cases);
             let mut asked = Measurement { takes_ns, sample_file, ..asked };
             asked.facts.extend(note);
             let each = |observer: &mut Observer| {
@@ -54,7 +54,7 @@ impl Wakeup {
             };
             return measuring::run(asked, &self.measuring.output, |_| true, each);
         }
-        let asked = Measurement::asked(&self.measuring, Kind::Wakeup, self.method.names());
+        let asked = Measurement::asked(&self.measuring, limits, Kind::Wakeup, self.method.names());
         let asked = Measurement { sample_file, ..asked };
         measuring::run(
             asked,

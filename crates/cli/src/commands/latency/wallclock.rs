@@ -68,7 +68,7 @@ impl Wallclock {
         let times = Times { clock: self.clock, interval_ns, offset_ns, hybrid };
         let asked = Measurement {
             sample_file: self.every_sample.file()?,
-            ..Measurement::asked(&self.measuring, Kind::Wallclock, [self.clock.name().to_string()])
+            ..Measurement::asked(&self.measuring, limits, Kind::Wallclock, [self.clock.name().to_string()])
         };
         measuring::run(
             asked,

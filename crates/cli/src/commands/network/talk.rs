@@ -87,7 +87,7 @@ impl Talk {
         let plan = fingerprint(&network, &schedule);
         let (placement, limits) = (self.measuring.placement.placement(), self.measuring.limits.limits_or(u64::MAX));
         let core = CorePlacement { cpu: placement.cpu, policy: placement.policy, never_rest: false };
-        let asked = Measurement::asked(&self.measuring, Kind::NetworkTalk, ["messages".to_string()]);
+        let asked = Measurement::asked(&self.measuring, limits, Kind::NetworkTalk, ["messages".to_string()]);
         let ended = Arc::new(OnceLock::new());
         let names: Vec<String> = streams.iter().map(|of| of.name.clone()).collect();
         terminal::say(&format!(
