@@ -74,3 +74,10 @@ fn what_goes_on_until_it_is_ended_states_no_time() {
     let said = said_before_it_is_ended(&[&sample[..], &["--duration", "1min"]].concat(), true);
     assert_eq!(stated(&said), Some(61), "{said}");
 }
+
+/// Nine delays by five methods, each for a fifth of a second and what it needs besides.
+#[test]
+fn delays_state_the_time_of_their_own_length() {
+    let said = said_before_it_is_ended(&["latency", "delay", "--policy", "other"], true);
+    assert_eq!(stated(&said), Some(15), "{said}");
+}
