@@ -15,6 +15,7 @@ use ontick_rt::thread::{ThreadSetup, block_signals};
 use ontick_rt::usage::Usage;
 use ontick_rt::watchdog::Watchdog;
 use ontick_undo::privilege::settle_timed_thread;
+use ontick_units::{counted, exact, show};
 
 use crate::avoid_cpu::AvoidCpu;
 use crate::clock_readings::ClockReadings;
@@ -89,7 +90,7 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
         collectors.push(collector);
         all_kept.push(Kept::new(writer, taps));
     }
-    let names: Vec<&str> = members.iter().map(|member| member.name).collect();
+    let (names, together): (Vec<&str>, _) = (members.iter().map(|member| member.name).collect(), members.len());
     let timed = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for ((member, kept), tid) in members.into_iter().zip(&mut all_kept).zip(&tids) {
@@ -127,7 +128,11 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
         let strayed_to = strayed.map(|(cpu, said)| (cpu, observer.note(said)).0).collect();
         let rivals = collector.take_rivals();
         let mut series = collector.finish(observer);
-        if let Some(error) = timed.failure {
+        let ended = timed.ended;
+        if let (Some(over_ns), Some(limit_ns)) = (ended.over_ns, limits.stop_over_ns) {
+            observer.note(ended_over(&series, limit_ns, over_ns, together));
+        }
+        if let Some(error) = ended.failure {
             // What was measured until then is worth keeping.
             if series.latency.count() == 0 {
                 return Err(error);
@@ -139,12 +144,19 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
         series.contamination = timed.contamination;
         series.uncertainty = timed.uncertainty;
         series.state_uncertainty();
-        series.maxima.end_at(timed.recorded_ns);
+        series.maxima.end_at(ended.recorded_ns);
         series.conditions = Conditions { rivals, ..timed.watch.end() };
         all.push(series);
     }
     observer.begin(first);
     Ok(all)
+}
+
+/// What to say of a series at whose latency over the limit a run of so many threads ended.
+fn ended_over(series: &Series, limit_ns: u64, over_ns: u64, threads: usize) -> String {
+    let (limit, over, samples) = (exact(limit_ns), show(over_ns), counted(series.latency.count(), "sample"));
+    let beside = if threads > 1 { ", and with it what ran beside it" } else { "" };
+    format!("{}: ended at the first latency above {limit} ({over}), after {samples}{beside}", series.name)
 }
 
 /// How often a thread that is ready looks whether the others are, in ns.
@@ -191,13 +203,12 @@ impl<'a> Ending<'a> {
         Self { stop, over: AtomicBool::new(false), trace }
     }
 
-    /// This latency, of the calling thread, is over the limit.
+    /// This latency, of the calling thread, is over the limit. Whether it ended the run, and nothing else says so.
     #[cold]
-    fn come(&self, latency_ns: u64) {
-        if let Some(trace) = &self.trace {
-            trace.stop(latency_ns);
-        }
-        self.over.store(true, Relaxed);
+    fn come(&self, latency_ns: u64) -> bool {
+        let told = self.trace.as_ref().is_some_and(|trace| trace.stop(latency_ns));
+        let first = !self.over.swap(true, Relaxed);
+        first && !told
     }
 
     #[inline]
@@ -211,9 +222,17 @@ struct Timed {
     settings: Settings,
     contamination: Contamination,
     uncertainty: Option<Uncertainty>,
+    ended: Ended,
+}
+
+/// How the timed section of a thread ended.
+struct Ended {
     /// From the first sample to the last, or to when the run was due to end.
     recorded_ns: u64,
+    /// Why that was before its time.
     failure: Option<Error>,
+    /// Its latency over the limit, which ended the run.
+    over_ns: Option<u64>,
 }
 
 /// What happens on a timed thread; nothing where another one cannot begin.
@@ -262,7 +281,7 @@ fn timed<P: Probe>(
         true => catch_up(&mut probe, ClockId::Monotonic.now_ns(), stop),
         false => None,
     };
-    let (recorded_ns, failure) = observe(&mut probe, first, limits, kept, ending);
+    let ended = observe(&mut probe, first, limits, kept, ending);
     let usage = Usage::now().since(before);
 
     let mut settings = Settings::default();
@@ -294,7 +313,7 @@ fn timed<P: Probe>(
         voluntary_switches: usage.voluntary_switches,
         involuntary_switches: usage.involuntary_switches,
     };
-    Ok(Some(Timed { watch, settings, contamination, uncertainty, recorded_ns, failure }))
+    Ok(Some(Timed { watch, settings, contamination, uncertainty, ended }))
 }
 
 /// The longest warm-up of a run: a short run is not preceded by a longer one.
@@ -334,21 +353,20 @@ fn catch_up<P: Probe>(probe: &mut P, begun_ns: u64, stop: &AtomicBool) -> Option
 }
 
 /// The timed section: no allocation, no lock, no system call but the probe's own.
-/// Begins with the `first` sample, where there is one already. Returns how long it recorded, and why it ended if that was
-/// before its time.
+/// Begins with the `first` sample, where there is one already.
 fn observe<P: Probe>(
     probe: &mut P,
     mut first: Option<Sample>,
     limits: Limits,
     kept: &mut Kept,
     ending: &Ending,
-) -> (u64, Option<Error>) {
+) -> Ended {
     let stop_over_ns = limits.stop_over_ns.unwrap_or(u64::MAX);
     let (mut left, mut end_ns) = match limits.length {
         Length::Count(count) => (count, u64::MAX),
         Length::Duration(_) => (u64::MAX, 0),
     };
-    let (mut last_due_ns, mut failure) = (0, None);
+    let (mut last_due_ns, mut failure, mut over_ns) = (0, None, None);
     let (mut first_ns, mut last_ns) = (None, 0);
     while left > 0 && !ending.has_come() {
         let sample = first.take().unwrap_or_else(|| probe.next());
@@ -385,7 +403,7 @@ fn observe<P: Probe>(
         let is_over = latency_ns > stop_over_ns;
         if is_over {
             // Before anything else: what is traced goes on meanwhile.
-            ending.come(latency_ns);
+            over_ns = ending.come(latency_ns).then_some(latency_ns);
         }
         last_due_ns = due_ns;
         kept.record(sample.now_ns, due_ns, latency_ns);
@@ -403,7 +421,7 @@ fn observe<P: Probe>(
     if left > 0 {
         kept.missed(probe.left_out_before(if end_ns == 0 { u64::MAX } else { end_ns }));
     }
-    (first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns)), failure)
+    Ended { recorded_ns: first_ns.map_or(0, |first_ns| last_ns.saturating_sub(first_ns)), failure, over_ns }
 }
 
 #[cfg(test)]

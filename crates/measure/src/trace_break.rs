@@ -83,10 +83,10 @@ impl TraceBreak {
     }
 
     /// The calling thread was late by this, over the limit: writes a line into the trace, and stops it. Only the first time,
-    /// whichever thread it is. Two system calls, no allocation, no lock of this process.
-    pub(crate) fn stop(&self, latency_ns: u64) {
+    /// whichever thread it is; whether this was it. Two system calls, no allocation, no lock of this process.
+    pub(crate) fn stop(&self, latency_ns: u64) -> bool {
         if self.crossed.swap(true, Relaxed) {
-            return;
+            return false;
         }
         let cpu = rustix::thread::sched_getcpu();
         let mut room = [0; LINE];
@@ -97,6 +97,7 @@ impl TraceBreak {
         self.cpu.store(cpu, Relaxed);
         self.unmarked.store(marked.err().map_or(0, |error| error.raw_os_error()), Relaxed);
         self.unstopped.store(stopped.err().map_or(0, |error| error.raw_os_error()), Relaxed);
+        true
     }
 
     /// What became of the trace, once the measurement is over, and how it goes on; an error where that is not what was wanted.
@@ -161,8 +162,8 @@ mod tests {
         trace.practise();
         assert_eq!((read("trace_marker").as_str(), read("tracing_on").as_str()), ("", "1\n"));
         assert_eq!(trace.told().unwrap(), "the kernel's trace was not stopped: no latency was over 100us");
-        trace.stop(153_200);
-        trace.stop(999_999);
+        assert!(trace.stop(153_200));
+        assert!(!trace.stop(999_999));
         let cpu = trace.cpu.load(Relaxed);
         assert_eq!(read("trace_marker"), format!("ontick: 153200 ns on CPU {cpu}, over 100000 ns\n"));
         assert_eq!(read("tracing_on"), "0\n");

@@ -114,6 +114,9 @@ fn a_latency_over_the_limit_ends_the_run() {
         "--json",
     ]));
     assert_eq!(samples(&run["series"][0]), 1);
+    let notes = run["notes"].to_string();
+    assert!(notes.contains("clock_nanosleep: ended at the first latency above 1ns ("), "{notes}");
+    assert!(notes.contains("), after 1 sample"), "{notes}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn the_first_latency_over_the_limit_is_in_the_trace_and_stops_it() {
     assert!(late.starts_with("ontick: ") && late.ends_with(" ns") && limit.ends_with(", over 1 ns\n"), "{marker}");
     assert!(text.contains("note: the kernel's trace was stopped at ") && text.contains("over 1ns"), "{text}");
     assert!(text.contains("echo 1 | sudo tee /sys/kernel/tracing/tracing_on starts it again"), "{text}");
+    assert!(!text.contains("ended at"), "that is said already: {text}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ontick_record::Histogram;
 use ontick_record::journal::Added;
 use ontick_record::run::{Maxima, Series};
+use ontick_units::{exact, show};
 
 use super::block::PruCounts;
 use super::layout::state;
@@ -49,7 +50,7 @@ pub(super) fn watch(
 ) -> Result<Watched, Error> {
     let (began, conditions) = (Instant::now(), Watch::start(None));
     let mut seen = Progress::default();
-    let (mut shown, mut ended, mut halted) = (began, false, None);
+    let (mut shown, mut ended, mut halted, mut over_ns) = (began, false, None, None);
     while !ended && halted.is_none() {
         sleep(LOOK.min(left(limits, began)).max(Duration::from_millis(1)));
         let over = left(limits, began).is_zero() || observer.stopped();
@@ -62,7 +63,8 @@ pub(super) fn watch(
         halted = running.halted();
         let found = running.found();
         let so_far = latency(&found);
-        ended = limits.stop_over_ns.is_some_and(|most_ns| so_far.max_ns.is_some_and(|max_ns| max_ns > most_ns));
+        over_ns = so_far.max_ns.filter(|max_ns| limits.stop_over_ns.is_some_and(|limit_ns| *max_ns > limit_ns));
+        ended = over_ns.is_some();
         seen.look(name, &so_far, &found, began.elapsed(), limits, observer)?;
         if found.done >= MOST {
             observer.note(format!("{name}: ended, because the PRU's counts were nearly full"));
@@ -80,6 +82,10 @@ pub(super) fn watch(
     };
     observer.note_all(running.give_back().into_iter().map(|what| format!("{name}: {what}")));
     let latency = latency(&found);
+    if let (Some(limit_ns), Some(over_ns)) = (limits.stop_over_ns, over_ns) {
+        let (limit, over) = (exact(limit_ns), show(over_ns));
+        observer.note(format!("{name}: ended, because a latency was above {limit} ({over})"));
+    }
     seen.keep(&latency, &found, observer);
     let series = Series {
         name: name.into(),

@@ -363,9 +363,25 @@ fn a_latency_over_the_limit_ends_all_threads_of_a_run() {
         prepare: move |_: &ThreadSetup| Ok(Late(late_ns)),
     };
     let members = [10, 11, 9].map(member).into();
-    let all = run_together(members, limits, &mut Observer::new(&stop, &mut look)).unwrap();
+    let mut observer = Observer::new(&stop, &mut look);
+    let all = run_together(members, limits, &mut observer).unwrap();
     assert_eq!((all.len(), all[1].latency.count()), (3, 1));
+    let why = "late: ended at the first latency above 10ns (11ns), after 1 sample, and with it what ran beside it";
+    assert_eq!(observer.take_notes(), [why]);
     assert!(!stop.load(Relaxed), "the others went on");
+}
+
+#[test]
+fn a_series_that_ended_at_the_limit_says_so_and_one_that_did_not_says_nothing() {
+    let (stop, mut look) = (AtomicBool::new(false), |_: &crate::Live| {});
+    let mut observer = Observer::new(&stop, &mut look);
+    let mut notes = |stop_over_ns| {
+        let limits = Limits { stop_over_ns, ..Limits::new(Length::Count(3)) };
+        run("late", Placement::stock(), limits, |_: &ThreadSetup| Ok(Late(11)), &mut observer).unwrap();
+        observer.take_notes()
+    };
+    assert_eq!(notes(Some(10)), ["late: ended at the first latency above 10ns (11ns), after 1 sample"]);
+    assert!(notes(Some(11)).is_empty() && notes(None).is_empty());
 }
 
 /// The late thread itself does it, in the middle of what is traced.
@@ -381,7 +397,8 @@ fn stopping_a_trace_allocates_nothing() {
     let limits = Limits { stop_over_ns: Some(10), ..Limits::new(Length::Count(3)) };
     let (mut writer, reader) = channel(u64::MAX);
     let before = ALLOCATIONS.with(Cell::get);
-    observe(&mut probe, None, limits, &mut writer, &ending);
+    let ended = observe(&mut probe, None, limits, &mut writer, &ending);
+    assert_eq!(ended.over_ns, None, "what became of the trace says so");
     assert_eq!(ALLOCATIONS.with(Cell::get), before);
     let line = std::fs::read_to_string(folder.path().join("trace_marker")).unwrap();
     assert!(line.starts_with("ontick: 11 ns on CPU "), "{line}");
