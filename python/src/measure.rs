@@ -51,7 +51,8 @@ impl Conditions {
         Ok(Placement { cpu, policy, prepared: !self.stock, wake_within_us, awake: self.keep_awake })
     }
 
-    fn limits(&self) -> PyResult<Limits> {
+    /// Of cycles that take so long.
+    fn limits(&self, cycle_ns: u64) -> PyResult<Limits> {
         let length = match (&self.duration, self.count) {
             (Some(_), Some(_)) => return Err(argument("duration and count: name one of them")),
             (_, Some(0)) => return Err(argument("count is 0: it must be at least 1")),
@@ -60,7 +61,9 @@ impl Conditions {
             (None, None) => return Err(argument("name a duration or a count")),
         };
         let stop_over_ns = self.stop_over.as_ref().map(|text| time("stop_over", text)).transpose()?;
-        Ok(Limits { length, outlier_ns: time("outlier_threshold", &self.outlier_threshold)?, stop_over_ns })
+        let outlier_ns = time("outlier_threshold", &self.outlier_threshold)?;
+        let limits = Limits { length, outlier_ns, stop_over_ns };
+        limits.of_cycles(cycle_ns).map_err(|error| argument(format!("{error}: name a longer duration, or a count")))
     }
 }
 
@@ -130,8 +133,9 @@ pub fn timer(
     margin: Option<&str>,
     conditions: Conditions,
 ) -> PyResult<Record> {
-    let (placement, limits, load) = (conditions.placement()?, conditions.limits()?, word::<Load>(&conditions.load)?);
     let interval_ns = interval("interval", period)?;
+    let (placement, limits) = (conditions.placement()?, conditions.limits(interval_ns)?);
+    let load: Load = word(&conditions.load)?;
     let phase = match phase {
         "auto" => Phase::Auto,
         "chance" => Phase::Chance,
@@ -221,7 +225,9 @@ pub fn pulse(
     on_exit: &str,
     conditions: Conditions,
 ) -> PyResult<Record> {
-    let (placement, limits, load) = (conditions.placement()?, conditions.limits()?, word::<Load>(&conditions.load)?);
+    let (placement, load) = (conditions.placement()?, word::<Load>(&conditions.load)?);
+    let (width_ns, gap_ns) = (time("width", width)?, time("gap", gap)?);
+    let limits = conditions.limits(width_ns.saturating_add(gap_ns))?;
     let methods = pulses::Method::PROGRAM;
     let chosen = methods.iter().find(|known| known.name() == method);
     let method = chosen.cloned().ok_or_else(|| {
@@ -231,8 +237,8 @@ pub fn pulse(
     let job = pulses::Job {
         line: word(output)?,
         watched_line: input.map(word::<Name>).transpose()?,
-        width_ns: time("width", width)?,
-        gap_ns: time("gap", gap)?,
+        width_ns,
+        gap_ns,
         method,
         subtract_ns: None,
         on_exit: word::<OnExit>(on_exit)?,

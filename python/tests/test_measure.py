@@ -64,6 +64,8 @@ def test_a_margin_is_in_the_record() -> None:
         {"cpu": "fast", "count": 1},
         {"cpu": 10**5000, "count": 1},
         {"interval": "1xs", "count": 1},
+        {"duration": "0s"},
+        {"interval": "10ms", "duration": "9ms"},
     ],
 )
 def test_absurd_arguments_are_refused(arguments: dict[str, object]) -> None:

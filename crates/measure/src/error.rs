@@ -5,6 +5,8 @@ pub(crate) mod kmod;
 use std::io;
 use std::path::PathBuf;
 
+use ontick_units::exact;
+
 /// Why a measurement could not be made; each message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -31,6 +33,14 @@ pub enum Error {
     /// A combination of settings that measures nothing.
     #[error("{0}")]
     Impossible(String),
+    /// A duration that is shorter than one cycle.
+    #[error("no cycle of {} ends within {}", exact(*.cycle_ns), exact(*.within_ns))]
+    NoCycle {
+        /// How long a cycle takes.
+        cycle_ns: u64,
+        /// How long the run takes.
+        within_ns: u64,
+    },
     /// The kernel module did not do what it was asked for.
     #[error("{0}")]
     Kernel(#[from] kmod::Error),

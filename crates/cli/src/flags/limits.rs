@@ -2,7 +2,6 @@
 
 use clap::Args;
 use ontick_measure::{Length, Limits, TraceBreak};
-use ontick_units::exact;
 
 use super::{duration, time};
 use crate::failure::Failure;
@@ -63,14 +62,8 @@ impl LimitFlags {
     }
 }
 
-/// The limits of a run of cycles of this length, in ns: one at least must end within them.
+/// The limits of a run of cycles of this length: one at least must end within them.
 pub fn one_cycle(limits: Limits, interval_ns: u64) -> Result<Limits, Failure> {
-    match limits.length {
-        Length::Duration(ns) if ns < interval_ns => Err(Failure::new(format!(
-            "no cycle of {} ends within {}: name a longer --duration, or a --count",
-            exact(interval_ns),
-            exact(ns)
-        ))),
-        _ => Ok(limits),
-    }
+    let longer = |error| Failure::new(format!("{error}: name a longer --duration, or a --count"));
+    limits.of_cycles(interval_ns).map_err(longer)
 }
