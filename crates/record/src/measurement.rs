@@ -37,6 +37,8 @@ pub enum Measurement {
     Pulse,
     /// Source 003's whole table of pulses.
     PulseTable,
+    /// How late the changes of a file were made on lines.
+    GpioPlay,
     /// Times between edges of a line, of which none was asked for.
     Intervals,
     /// How far the edges of a line are apart.
@@ -62,7 +64,7 @@ pub enum Measurement {
 }
 
 impl Measurement {
-    const KNOWN: [Self; 23] = [
+    const KNOWN: [Self; 24] = [
         Self::Timer,
         Self::KernelEvaluate,
         Self::Wakeup,
@@ -76,6 +78,7 @@ impl Measurement {
         Self::Prove,
         Self::Pulse,
         Self::PulseTable,
+        Self::GpioPlay,
         Self::Intervals,
         Self::Period,
         Self::LinkTest,
@@ -104,6 +107,7 @@ impl Measurement {
             Self::Prove => "prove",
             Self::Pulse => "pulse",
             Self::PulseTable => "pulse-table",
+            Self::GpioPlay => "gpio play",
             Self::Intervals => "intervals",
             Self::Period => "period",
             Self::LinkTest => "link test",

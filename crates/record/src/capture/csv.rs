@@ -1,6 +1,7 @@
 //! Tables of levels: what sigrok and PulseView export (a row for each sample, or for each that differs), and Saleae's
-//! Logic 2 (a row for each change, with its time in seconds).
+//! Logic 2 (a row for each change, with its time in seconds). And lists of changes, as [`changes`] has them.
 
+mod changes;
 mod row;
 
 use std::io::Read;
@@ -14,6 +15,11 @@ use row::{Times, cell, labels, text};
 
 /// Tables have no more columns.
 const MOST_COLUMNS: usize = 4096;
+
+/// Whether a table that begins with this line is a list of changes.
+pub(super) fn is_list(first: &str) -> bool {
+    changes::is_head(first)
+}
 
 /// What stands above the rows.
 #[derive(Debug, Default)]
@@ -37,7 +43,11 @@ struct Columns {
 }
 
 /// Reads a table. A rate that somebody names goes before what the table says.
-pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Listener) -> Result<(), CaptureError> {
+pub(super) fn read<const N: usize>(
+    input: impl Read,
+    rate: Option<Rate>,
+    listener: &mut impl Listener<N>,
+) -> Result<(), CaptureError> {
     let mut lines = Window::new(input);
     let (mut head, mut columns) = (Head::default(), None);
     while columns.is_none() {
@@ -48,6 +58,7 @@ pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Lis
             Some(comment) => head.comment(comment, lines.line())?,
             None if line.trim().is_empty() => {}
             None if head.aside(&line) => {}
+            None if changes::is_head(&line) => return changes::read(lines, listener),
             None => columns = Some((self::columns(&line, &head, lines.line())?, line)),
         }
     }
@@ -166,14 +177,14 @@ fn columns(first: &str, head: &Head, line: u64) -> Result<Columns, CaptureError>
 }
 
 /// The rows: levels of the channels that were chosen.
-struct Rows {
+struct Rows<const N: usize> {
     times: Times,
     /// Cells that a row has at most.
     width: usize,
     rate: Option<Rate>,
     chosen: Vec<(usize, String)>,
     /// When the row before was, and its levels.
-    last: Option<(u64, Levels)>,
+    last: Option<(u64, Levels<N>)>,
     /// Rows so far.
     samples: u64,
     /// The finest step of the times in seconds so far: a zero may be written without its decimals.
@@ -182,7 +193,7 @@ struct Rows {
     before: Vec<u8>,
 }
 
-impl Rows {
+impl<const N: usize> Rows<N> {
     /// Whether a row is the one before once more, and only counts.
     #[inline]
     fn repeats(&mut self, line: &[u8]) -> bool {
@@ -191,7 +202,7 @@ impl Rows {
         same
     }
 
-    fn row(&mut self, row: &[u8], line: u64, listener: &mut impl Listener) -> Result<(), CaptureError> {
+    fn row(&mut self, row: &[u8], line: u64, listener: &mut impl Listener<N>) -> Result<(), CaptureError> {
         let tick = self.times.tick(row, self.samples, self.rate, line)?;
         if self.last.is_some_and(|(before, _)| tick < before) {
             return Err(CaptureError::line(line, "its time is before that of the row above"));
@@ -199,7 +210,7 @@ impl Rows {
         if matches!(self.times, Times::Seconds) {
             self.step_fs = self.step_fs.min(row::step_fs(row));
         }
-        let mut levels = Levels::default();
+        let mut levels: Levels<N> = [Level::Unknown; N];
         for (level, (place, name)) in levels.iter_mut().zip(&self.chosen) {
             *level = match cell(row, *place) {
                 Some(b"0") => Level::Low,
@@ -227,7 +238,7 @@ impl Rows {
         Ok(())
     }
 
-    fn end(self, line: u64, listener: &mut impl Listener) -> Result<(), CaptureError> {
+    fn end(self, line: u64, listener: &mut impl Listener<N>) -> Result<(), CaptureError> {
         let Some((last, _)) = self.last else {
             return Err(CaptureError::line(line, "the table ends before its first row"));
         };

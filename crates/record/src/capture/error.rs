@@ -72,6 +72,15 @@ pub enum CaptureError {
     /// A response is between two channels.
     #[error("\"{0}\" is both input and output: name two channels")]
     SameChannel(String),
+    /// A channel's first level comes later than those of others, or never.
+    #[error("it does not say at which level {0} begins")]
+    NoLevel(String),
+    /// More changes than can be held.
+    #[error("it has more than {most} changes, which are the most that are held: cut it in pieces")]
+    TooMany {
+        /// The most.
+        most: usize,
+    },
     /// Too little happened on the channel.
     #[error("channel {channel} has {edges} in it: {needed}")]
     TooFew {

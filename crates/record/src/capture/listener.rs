@@ -27,8 +27,8 @@ impl Level {
     }
 }
 
-/// The levels of the channels that were chosen; where that is one, the second stays unknown.
-pub(super) type Levels = [Level; 2];
+/// The levels of the channels that were chosen; where these are fewer, the others stay unknown.
+pub(super) type Levels<const N: usize = 2> = [Level; N];
 
 /// A channel that a file has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,12 +55,16 @@ pub(super) struct Header {
     pub clock: Clock,
 }
 
-/// Takes in what a reader finds.
-pub(super) trait Listener {
-    /// Which of the channels are wanted: one or two, by their places.
+/// Takes in what a reader finds of `N` channels at most.
+pub(super) trait Listener<const N: usize = 2> {
+    /// Which of the channels are wanted, by their places.
     fn begin(&mut self, header: Header) -> Result<Vec<usize>, CaptureError>;
     /// From this tick on these are the levels; ticks ascend. The first are those with which the capture begins.
-    fn levels(&mut self, tick: u64, levels: Levels);
+    fn levels(&mut self, tick: u64, levels: Levels<N>);
+    /// A line of a text says of the nth of the chosen channels that its level is unknown. An error ends the reading.
+    fn unknown(&mut self, _line: u64, _nth: usize) -> Result<(), CaptureError> {
+        Ok(())
+    }
     /// The times of the file turned out to have steps of so many femtoseconds; said before the end, if at all.
     fn steps(&mut self, _step_fs: u128) {}
     /// The capture ends at this tick.

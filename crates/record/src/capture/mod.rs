@@ -13,6 +13,7 @@ mod edges;
 mod error;
 mod job;
 mod listener;
+mod moments;
 mod rate;
 mod recorded;
 mod sigrok;
@@ -28,6 +29,7 @@ use std::str::FromStr;
 pub use edges::Changes;
 pub use error::CaptureError;
 pub use job::{Job, Subject};
+pub use moments::{Moment, Moments, Signals};
 pub use rate::Rate;
 pub use recorded::{Edge, Recorded};
 
@@ -97,6 +99,7 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 /// use ontick_record::capture::{Format, detect};
 /// assert_eq!(detect(b"$timescale 1 us $end\n$var wire 1 ! D0 $end"), Some(Format::Vcd));
 /// assert_eq!(detect(b"Time [s],Channel 0\n0.000000000,1\n"), Some(Format::Csv));
+/// assert_eq!(detect(b"# by hand\ntime_ns,line,level\n0,GPIO17,1\n"), Some(Format::Csv));
 /// assert_eq!(detect(b"T: 0 (  976) P:80"), None);
 /// ```
 pub fn detect(begin: &[u8]) -> Option<Format> {
@@ -121,7 +124,9 @@ pub fn detect(begin: &[u8]) -> Option<Format> {
     // With another separator too: the reader says which is right.
     let by_logic =
         first.replace([' ', '"'], "").strip_prefix("time[s]").is_some_and(|rest| rest.starts_with([',', ';', '\t']));
-    (by_logic || by_sigrok(&first) || lines.take(8).any(|line| by_sigrok(&line))).then_some(Format::Csv)
+    let by_hand =
+        text.lines().find(|line| !line.starts_with([';', '#']) && !line.trim().is_empty()).is_some_and(csv::is_list);
+    (by_logic || by_hand || by_sigrok(&first) || lines.take(8).any(|line| by_sigrok(&line))).then_some(Format::Csv)
 }
 
 /// Reads a capture and measures what is asked for. `name` says in the run where it came from.
@@ -162,11 +167,11 @@ pub fn edges(input: impl Read + Seek, format: Format, channels: &[String]) -> Re
     Ok(keeping.finish(format))
 }
 
-fn hand_on(
+fn hand_on<const N: usize>(
     input: impl Read + Seek,
     format: Format,
     rate: Option<Rate>,
-    listener: &mut impl Listener,
+    listener: &mut impl Listener<N>,
 ) -> Result<(), CaptureError> {
     match format {
         Format::Sigrok => sigrok::read(input, rate, listener),

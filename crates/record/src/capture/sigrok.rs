@@ -25,10 +25,10 @@ struct Metadata {
     channels: Vec<(usize, String)>,
 }
 
-pub(super) fn read(
+pub(super) fn read<const N: usize>(
     input: impl Read + Seek,
     rate: Option<Rate>,
-    listener: &mut impl Listener,
+    listener: &mut impl Listener<N>,
 ) -> Result<(), CaptureError> {
     let mut archive = Archive::open(input)?;
     let mut version = String::new();
@@ -138,7 +138,7 @@ fn metadata(text: &str) -> Result<Metadata, CaptureError> {
     })
 }
 
-/// Samples, and the levels of one or two bits of each.
+/// Samples, and the levels of some bits of each.
 struct Samples {
     unit: usize,
     /// Byte of the sample and its bit, for each that is watched.
@@ -178,7 +178,7 @@ impl Samples {
         Ok(read > 0)
     }
 
-    fn scan(&mut self, listener: &mut impl Listener) {
+    fn scan<const N: usize>(&mut self, listener: &mut impl Listener<N>) {
         let whole = self.filled - self.filled % self.unit;
         let mut at = 0;
         while at < whole {
@@ -191,7 +191,7 @@ impl Samples {
             let sample = &self.held[at..at + self.unit];
             let differs = |(byte, bit): &(usize, u8)| (self.last[*byte] ^ sample[*byte]) & bit != 0;
             if self.last.is_empty() || self.bits.iter().any(differs) {
-                let mut levels = [Level::Unknown; 2];
+                let mut levels = [Level::Unknown; N];
                 for (level, (byte, bit)) in levels.iter_mut().zip(&self.bits) {
                     *level = Level::of(sample[*byte] & bit != 0);
                 }
@@ -215,7 +215,7 @@ impl Samples {
         8 * words.take_while(|word| (word ^ last) & mask == 0).count()
     }
 
-    fn end(self, listener: &mut impl Listener, name: &str) -> Result<(), CaptureError> {
+    fn end<const N: usize>(self, listener: &mut impl Listener<N>, name: &str) -> Result<(), CaptureError> {
         if self.filled > 0 {
             return Err(CaptureError::part(
                 name,

@@ -23,7 +23,11 @@ struct Declared {
 }
 
 /// Reads a dump. A rate that somebody names goes before what the dump says.
-pub(super) fn read(input: impl Read, rate: Option<Rate>, listener: &mut impl Listener) -> Result<(), CaptureError> {
+pub(super) fn read<const N: usize>(
+    input: impl Read,
+    rate: Option<Rate>,
+    listener: &mut impl Listener<N>,
+) -> Result<(), CaptureError> {
     let mut words = Window::new(input);
     let declared = declarations(&mut words)?;
     let Some(tick_fs) = declared.tick_fs else {
@@ -148,12 +152,13 @@ fn timescale(text: &str, line: u64) -> Result<u128, CaptureError> {
 }
 
 /// Reads the changes. What changes several times at one moment had only its last value.
-fn changes<R: Read>(
+fn changes<R: Read, const N: usize>(
     words: &mut Window<R>,
     codes: &[Vec<u8>],
-    listener: &mut impl Listener,
+    listener: &mut impl Listener<N>,
 ) -> Result<(), CaptureError> {
-    let (mut now, mut levels, mut passed): (Option<u64>, Levels, Levels) = (None, Levels::default(), Levels::default());
+    let mut now: Option<u64> = None;
+    let (mut levels, mut passed): (Levels<N>, Levels<N>) = ([Level::Unknown; N], [Level::Unknown; N]);
     // A value of several characters, whose code is the next word.
     let mut value: Option<Level> = None;
     // Between $comment and its $end nothing changes.
@@ -161,7 +166,9 @@ fn changes<R: Read>(
     let mut frames = 0;
     while let Some(word) = words.word()? {
         if let Some(level) = value.take() {
-            set(&mut levels, codes, word, level);
+            if let Some(nth) = set(&mut levels, codes, word, level) {
+                listener.unknown(words.line(), nth)?;
+            }
             continue;
         }
         if comment {
@@ -185,13 +192,15 @@ fn changes<R: Read>(
                 }
                 now = Some(time);
             }
-            b'0' => set(&mut levels, codes, &word[1..], Level::Low),
-            b'1' => set(&mut levels, codes, &word[1..], Level::High),
+            b'0' => drop(set(&mut levels, codes, &word[1..], Level::Low)),
+            b'1' => drop(set(&mut levels, codes, &word[1..], Level::High)),
             b'x' | b'X' | b'z' | b'Z' | b'u' | b'U' | b'w' | b'W' | b'-' => {
-                set(&mut levels, codes, &word[1..], Level::Unknown);
+                if let Some(nth) = set(&mut levels, codes, &word[1..], Level::Unknown) {
+                    listener.unknown(words.line(), nth)?;
+                }
             }
-            b'h' | b'H' => set(&mut levels, codes, &word[1..], Level::High),
-            b'l' | b'L' => set(&mut levels, codes, &word[1..], Level::Low),
+            b'h' | b'H' => drop(set(&mut levels, codes, &word[1..], Level::High)),
+            b'l' | b'L' => drop(set(&mut levels, codes, &word[1..], Level::Low)),
             b'b' | b'B' => {
                 value = Some(match word[word.len() - 1] {
                     b'0' => Level::Low,
@@ -227,13 +236,17 @@ fn changes<R: Read>(
     Ok(())
 }
 
+/// Sets what has this code; of what is unknown from here on, the first.
 #[inline]
-fn set(levels: &mut Levels, codes: &[Vec<u8>], code: &[u8], level: Level) {
+fn set<const N: usize>(levels: &mut Levels<N>, codes: &[Vec<u8>], code: &[u8], level: Level) -> Option<usize> {
+    let mut first = None;
     for (place, watched) in codes.iter().enumerate() {
         if watched == code {
             levels[place] = level;
+            first = first.or(Some(place));
         }
     }
+    first.filter(|_| level == Level::Unknown)
 }
 
 #[inline]
