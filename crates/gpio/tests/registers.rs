@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use ontick_gpio::registers::Board;
-use ontick_gpio::{Backend, Bias, Debounce, Edges, Error, Group, Line, OnExit, Request};
+use ontick_gpio::{Backend, Bias, Debounce, Edges, Error, Group, Line, OnExit, Outputs, Request};
 use proptest::prelude::*;
 use rustix::fs::FlockOperation;
 use tempfile::TempDir;
@@ -413,6 +413,21 @@ fn nothing_is_done_while_somebody_else_sets_up_a_line() {
     assert_eq!(machine.changes(&before), []);
     drop(pin);
     assert_eq!(machine.changes(&before), [(0, 0)], "an output is released all the same");
+}
+
+#[test]
+fn lines_of_a_bank_are_changed_by_one_store_up_and_one_down() {
+    let machine = KINDS[2].build();
+    let request = Request::output(false).on_exit(OnExit::Low);
+    let mut outputs = Outputs::open_registers_under(machine.root.path(), &[4, 5, 17, 18], 0b0001, &request).unwrap();
+    assert_eq!(outputs.backends(), [Backend::Registers(Board::Bcm2837)]);
+    let ((set, clear, ..), before) = (KINDS[2].words(4), machine.words());
+    outputs.write(0b0110, 0b0111).unwrap();
+    let mut changed = machine.changes(&before);
+    changed.sort_unstable();
+    assert_eq!(changed, [(set, 1 << 5 | 1 << 17), (clear, 1 << 4)]);
+    drop(outputs);
+    assert_eq!(machine.word(clear), 1 << 4 | 1 << 5 | 1 << 17 | 1 << 18);
 }
 
 proptest! {

@@ -17,6 +17,6 @@ mod pin;
 mod states;
 
 pub(crate) use find::find;
-pub(crate) use group::Pins;
+pub(crate) use group::{OutputPins, Pins};
 pub(crate) use pin::Pin;
 pub(crate) use states::{LineState, chips, line_states};

@@ -147,7 +147,7 @@ pub(super) fn asked(lines: &[u32], request: &Request) -> LineRequest {
     asked
 }
 
-fn bias(request: &Request) -> LineFlags {
+pub(super) fn bias(request: &Request) -> LineFlags {
     match request.bias {
         Bias::AsIs => LineFlags::empty(),
         Bias::Disabled => LineFlags::BIAS_DISABLED,

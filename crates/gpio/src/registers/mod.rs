@@ -48,7 +48,7 @@ mod tree;
 mod window;
 
 pub use crate::board::Board;
-pub(crate) use group::Pins;
+pub(crate) use group::{OutputPins, Pins};
 pub use layout::Registers;
 pub(crate) use pin::Pin;
 pub(crate) use states::{PinState, pin_states};

@@ -81,6 +81,12 @@ impl Pin {
         self.access.write(level);
     }
 
+    /// A store for the lines of its bank that become high, and one for those that become low; bits as of [`bank`](Self::bank).
+    #[inline]
+    pub fn write_bank(&mut self, high: u32, low: u32) {
+        self.access.write_several(high, low);
+    }
+
     /// One load.
     #[inline]
     pub fn read(&mut self) -> bool {

@@ -101,6 +101,17 @@ impl Access {
         unsafe { word.write_volatile(self.mask) }
     }
 
+    /// The same of several lines of the word: those of `high`, then those of `low`.
+    #[inline]
+    pub fn write_several(&mut self, high: u32, low: u32) {
+        for (word, mask) in [(self.set, high), (self.clear, low)] {
+            if mask != 0 {
+                // SAFETY: as for `write`.
+                unsafe { word.write_volatile(mask) }
+            }
+        }
+    }
+
     /// One load.
     #[inline]
     pub fn read(&mut self) -> bool {

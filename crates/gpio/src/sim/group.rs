@@ -1,4 +1,4 @@
-//! Simulated lines that are read at once.
+//! Simulated lines that are read or driven at once.
 
 use ontick_rt::clock::{Clock, ClockId};
 use rustix::io::Errno;
@@ -8,7 +8,7 @@ use super::level::View;
 use super::page::Page;
 use super::pin::Pin;
 use super::{LINES, chip};
-use crate::{Error, Gone, Name, Request};
+use crate::{Direction, Error, Gone, Name, Request};
 
 /// Lines of one simulated chip.
 #[derive(Debug)]
@@ -48,5 +48,40 @@ impl Pins {
         }
         let high = |(n, view): (usize, &View)| u64::from(chip.level_of(*view, || now_ns)) << n;
         Ok(views.iter().enumerate().map(high).sum())
+    }
+}
+
+/// Simulated lines that are driven at once.
+#[derive(Debug)]
+pub struct OutputPins {
+    pins: Vec<Pin>,
+    clock: Clock,
+}
+
+impl OutputPins {
+    /// Of any simulated chips. `request` is that of an output; bit n of `levels` is the first level of the nth.
+    pub fn open(lines: &[(&Name, &str, u32)], levels: u64, request: &Request) -> Result<Self, Error> {
+        let open = |(n, (name, chip, line)): (usize, &(&Name, &str, u32))| {
+            let direction = Direction::Output(levels >> n & 1 == 1);
+            Pin::open(name, chip, *line, &Request { direction, ..*request })
+        };
+        let pins = lines.iter().enumerate().map(open).collect::<Result<_, _>>()?;
+        Ok(Self { pins, clock: Clock::new(ClockId::Monotonic) })
+    }
+
+    /// Those of `changed` at one time.
+    #[inline]
+    pub fn write(&mut self, levels: u64, changed: u64) {
+        let is_changed = |n: &usize| changed >> n & 1 == 1;
+        let now_ns = self.clock.now_ns();
+        for n in (0..self.pins.len()).filter(is_changed) {
+            self.pins[n].write_at(levels >> n & 1 == 1, now_ns);
+        }
+        (0..self.pins.len()).filter(is_changed).for_each(|n| self.pins[n].notify());
+    }
+
+    /// Drives them no more.
+    pub fn let_go(&mut self) {
+        self.pins.iter_mut().for_each(Pin::let_go);
     }
 }

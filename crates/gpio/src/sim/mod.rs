@@ -25,7 +25,7 @@ mod user;
 mod wire;
 
 pub use chip::{LINES, list, remove, remove_made};
-pub(crate) use group::Pins;
+pub(crate) use group::{OutputPins, Pins};
 pub(crate) use pin::Pin;
 pub use states::{LineState, line_states};
 pub use user::act_for;

@@ -140,6 +140,18 @@ impl Pin {
         }
     }
 
+    /// The same at a time that the caller has read; whoever waits for the edge is woken by [`notify`](Self::notify) alone.
+    #[inline]
+    pub fn write_at(&mut self, level: bool, now_ns: u64) {
+        self.page.chip().tracks[self.line as usize].set(level, || now_ns);
+    }
+
+    /// Wakes whoever waits for an edge.
+    #[inline]
+    pub fn notify(&self) {
+        self.page.chip().tracks[self.line as usize].notify();
+    }
+
     #[inline]
     pub fn read(&mut self) -> bool {
         if self.filter.is_some() { self.debounced() } else { self.level() }
