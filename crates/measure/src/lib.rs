@@ -27,6 +27,7 @@ pub mod noise;
 pub mod observe;
 pub mod pico;
 pub mod placement;
+pub mod play;
 pub mod probe;
 pub mod prove;
 pub mod pru;

@@ -123,6 +123,7 @@ fn job(run: &Run) -> Vec<String> {
         Measurement::Dip => "detect dips of an input".into(),
         Measurement::LinkTest => "send pulses over a wire".into(),
         Measurement::NetworkTalk => "hand messages over as planned".into(),
+        Measurement::GpioPlay => "change lines as a file has it".into(),
         Measurement::PulseTable => "pulses of four widths, as in source 003".into(),
         other => format!("{other}{every}"),
     }];

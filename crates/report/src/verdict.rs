@@ -113,6 +113,7 @@ fn wording(measurement: &Measurement) -> Wording {
         Measurement::Response => Wording { acts: "answers", sample: "change" },
         Measurement::Wakeup => Wording { acts: "is awake", sample: "wake-up" },
         Measurement::NetworkTalk => Wording { acts: "hands over a message", sample: "message" },
+        Measurement::GpioPlay => Wording { acts: "makes a change", sample: "change" },
         Measurement::Pulse | Measurement::PulseTable => Wording { acts: "keeps the width of a pulse", sample: "pulse" },
         Measurement::Period => Wording { acts: "keeps a period", sample: "period" },
         _ => Wording { acts: "acts", sample: "cycle" },

@@ -3,6 +3,7 @@
 mod get;
 mod list;
 mod pace;
+mod play;
 mod pwm;
 mod remove;
 mod render;
@@ -18,7 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::flags;
 use crate::lazily::Lazily;
 
-/// List, read, drive, modulate and watch GPIO lines, and join simulated ones.
+/// List, read, drive, modulate, play and watch GPIO lines, and join simulated ones.
 ///
 /// Lines are named gpiochip0:17, or as the board calls them (GPIO17), or sim:bench/17 for line 17 of a simulated
 /// chip, which works on every machine and is made when it is first used.
@@ -28,6 +29,7 @@ pub enum Gpio {
     Get(Lazily<get::Get>),
     Set(Lazily<set::Set>),
     Pwm(Lazily<pwm::Pwm>),
+    Play(Lazily<Box<play::Play>>),
     Watch(Lazily<watch::Watch>),
     Wire(Lazily<wire::WireCommand>),
     Unwire(Lazily<wire::Unwire>),
@@ -41,6 +43,7 @@ impl Gpio {
             Gpio::Get(Lazily(get)) => get.run(),
             Gpio::Set(Lazily(set)) => set.run(),
             Gpio::Pwm(Lazily(pwm)) => pwm.run(),
+            Gpio::Play(Lazily(play)) => play.run(),
             Gpio::Watch(Lazily(watch)) => watch.run(),
             Gpio::Wire(Lazily(wire)) => wire.run(),
             Gpio::Unwire(Lazily(unwire)) => unwire.run(),

@@ -1,6 +1,6 @@
 //! `ontick import`
 
-mod capture;
+pub mod capture;
 
 use std::path::PathBuf;
 use std::str::FromStr;

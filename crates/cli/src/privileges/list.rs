@@ -18,7 +18,7 @@ const SETTING_UP: Set = Set::SYS_ADMIN.union(Set::SYS_MODULE).union(Set::BPF);
 
 /// Measurements, and what is made or transferred on time.
 pub const MEASURING: Privileges = Privileges {
-    commands: &["latency", "prove", "pulse", "gpio pwm", "link"],
+    commands: &["latency", "prove", "pulse", "gpio pwm", "gpio play", "link"],
     needs: NONE,
     uses: TIMED,
     root: Root::NotAsked,

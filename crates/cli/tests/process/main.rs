@@ -81,6 +81,7 @@ mod own_settings;
 mod pico;
 mod plan_options;
 mod planted;
+mod played;
 mod program_copy;
 mod prometheus;
 mod proven_cpus;

@@ -117,7 +117,8 @@ impl CaptureFlags {
     }
 }
 
-fn open(path: &Path) -> Result<File, StoreError> {
+/// A file that is none of a folder.
+pub fn open(path: &Path) -> Result<File, StoreError> {
     let io = |error| StoreError::Io { path: path.into(), error };
     let file = File::open(path).map_err(io)?;
     match file.metadata().map_err(io)?.is_dir() {
