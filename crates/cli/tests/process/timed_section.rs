@@ -78,6 +78,25 @@ fn sampling_makes_no_system_call_but_the_wait() {
     }
 }
 
+#[test]
+fn playing_a_file_makes_no_system_call_but_the_wait() {
+    let _alone = crate::alone_on_this_machine();
+    if !has("strace") {
+        return;
+    }
+    let chip = Chip::new("strace-play");
+    let (four, five) = (chip.line(4), chip.line(5));
+    let row = |n: u64| format!("{at},{four},{}\n{at},{five},1\n", n % 2, at = n * 2_000_000);
+    let rows: String = (0..200).map(row).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("square.csv");
+    fs::write(&file, format!("time_ns,line,level\n{rows}")).unwrap();
+    let calls = calls_of_timed_section(&["gpio", "play", file.to_str().unwrap()]);
+    let sleeps = calls.get("clock_nanosleep").copied().unwrap_or(0);
+    assert_eq!(calls.values().sum::<usize>(), sleeps, "{calls:?}");
+    assert!((1..=400).contains(&sleeps), "{sleeps} sleeps");
+}
+
 /// System calls of the timed thread between its two calls of getrusage, which enclose the timed section.
 fn calls_of_timed_section(arguments: &[&str]) -> BTreeMap<String, usize> {
     let folder = tempfile::tempdir().unwrap();
