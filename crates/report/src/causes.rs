@@ -47,20 +47,21 @@ pub(crate) fn sentence(series: &Series) -> Option<String> {
 /// The functions of a stack that a line names, innermost first.
 const FUNCTIONS: usize = 8;
 
-/// Where in the kernel another task was: `another task was in the kernel: ext4_writepages < do_writepages < …`.
+/// Where in the kernel a task was: `kworker/u8:3 (other) was in the kernel: ext4_writepages < do_writepages < …`.
 pub(crate) fn stack(outlier: &Explained) -> Option<String> {
     let mut functions: Vec<&str> = outlier.stack.iter().take(FUNCTIONS).map(String::as_str).collect();
     if outlier.stack.len() > FUNCTIONS {
         functions.push("…");
     }
-    (!functions.is_empty()).then(|| format!("another task was in the kernel: {}", functions.join(" < ")))
+    let task = if outlier.stack_of.is_empty() { "another task" } else { &outlier.stack_of };
+    (!functions.is_empty()).then(|| format!("{task} was in the kernel: {}", functions.join(" < ")))
 }
 
 /// The largest outlier of which a stack is known.
 pub(crate) fn largest_with_stack(series: &Series) -> Option<String> {
     let outlier = series.explained.iter().find(|outlier| !outlier.stack.is_empty())?;
     let cause = label(&outlier.cause, &outlier.detail);
-    Some(format!("At {} late ({cause}) {}", plain(outlier.latency_ns), stack(outlier)?))
+    Some(format!("At {} late ({cause}): {}", plain(outlier.latency_ns), stack(outlier)?))
 }
 
 /// What the tracing did, and what it cost.
@@ -136,11 +137,14 @@ mod tests {
             cause: "another task".into(),
             detail: "kworker (other)".into(),
             stack: functions.iter().map(ToString::to_string).collect(),
+            stack_of: "kworker (other)".into(),
             ..Explained::default()
         };
         let explained = vec![outlier(90_000, &[]), outlier(41_000, &["a", "b"]), outlier(30_000, &["c"])];
-        let wanted = "At 41us late (another task kworker (other)) another task was in the kernel: a < b";
+        let wanted = "At 41us late (another task kworker (other)): kworker (other) was in the kernel: a < b";
         assert_eq!(largest_with_stack(&Series { explained, ..Series::default() }).unwrap(), wanted);
+        let before = Explained { stack_of: String::new(), ..outlier(1, &["a"]) };
+        assert_eq!(stack(&before).unwrap(), "another task was in the kernel: a", "in records that do not tell which");
         assert_eq!(stack(&outlier(1, &["f"; 9])).unwrap().matches('f').count(), 8);
         assert!(stack(&outlier(1, &["f"; 9])).unwrap().ends_with("f < …"));
         assert_eq!(largest_with_stack(&Series { explained: vec![outlier(1, &[])], ..Series::default() }), None);

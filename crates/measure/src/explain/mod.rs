@@ -45,7 +45,7 @@ use counters::Counters;
 use events::Event;
 use firmware::FirmwareInterrupts;
 use infer::IdleExits;
-use stacks::Stacks;
+use stacks::{Stacks, Told};
 use symbols::Symbols;
 use tally::Tally;
 use timeline::Span;
@@ -99,24 +99,38 @@ impl Findings {
 
     /// Counts an outlier, and returns it with its cause.
     fn add(&mut self, cause: Cause, outlier: Outlier, spans: &[Span]) -> Outlier {
-        self.add_with(cause, outlier, spans, Vec::new)
+        self.add_with(cause, outlier, spans, |_| None)
     }
 
-    /// The same, with the functions of a stack.
-    fn add_with(&mut self, cause: Cause, outlier: Outlier, spans: &[Span], stack: impl Fn() -> Vec<String>) -> Outlier {
+    /// The same, with a stack.
+    fn add_with(
+        &mut self,
+        cause: Cause,
+        outlier: Outlier,
+        spans: &[Span],
+        stack: impl FnOnce(&Cause) -> Option<Told>,
+    ) -> Outlier {
         let index = self.tally.add(&cause, outlier.latency_ns);
         self.record(index, &cause, outlier, spans, stack);
         Outlier { cause: Some(index), ..outlier }
     }
 
-    fn record(&mut self, index: u32, cause: &Cause, outlier: Outlier, spans: &[Span], stack: impl Fn() -> Vec<String>) {
+    fn record(
+        &mut self,
+        index: u32,
+        cause: &Cause,
+        outlier: Outlier,
+        spans: &[Span],
+        stack: impl FnOnce(&Cause) -> Option<Told>,
+    ) {
         let latency_ns = outlier.latency_ns;
         let larger = self.reported.partition_point(|(_, reported)| reported.latency_ns >= latency_ns);
         let of_this_cause = self.reported[..larger].iter().filter(|(of, _)| *of == index).count();
         if larger >= DESCRIBED || of_this_cause >= DESCRIBED_OF_A_CAUSE {
             return;
         }
-        let reported = Explained { stack: stack(), ..narrative::reported(cause, outlier, spans) };
+        let Told { task, functions } = stack(cause).unwrap_or_default();
+        let reported = Explained { stack: functions, stack_of: task, ..narrative::reported(cause, outlier, spans) };
         self.reported.insert(larger, (index, reported));
         let mut of_this_cause = (0..self.reported.len()).filter(|i| self.reported[*i].0 == index);
         if let Some(smallest) = of_this_cause.nth(DESCRIBED_OF_A_CAUSE) {
@@ -294,7 +308,7 @@ fn explain(
         None => cause,
     };
     let stacks = stacks.filter(|_| cause.is_seen_by_the_kernel());
-    let stack = || stacks.map(|stacks| stacks.within(window(outlier), tid)).unwrap_or_default();
+    let stack = |cause: &Cause| stacks?.within(window(outlier), cause, &spans, tid);
     findings.add_with(cause, outlier, &spans, stack)
 }
 

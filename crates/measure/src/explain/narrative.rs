@@ -29,6 +29,7 @@ pub fn reported(cause: &Cause, outlier: Outlier, spans: &[Span]) -> Explained {
         detail: cause.detail().into(),
         happened: happened.into_iter().skip(skipped).collect(),
         stack: Vec::new(),
+        stack_of: String::new(),
     }
 }
 
@@ -66,6 +67,7 @@ mod tests {
         Span {
             from_ns: 0,
             to_ns: 10,
+            cpu: 0,
             who,
             thread,
             timer: None,
@@ -91,6 +93,7 @@ mod tests {
             detail: "mmc0".into(),
             happened: vec![happening(-100_000, 1), happening(-99_999, 106_999)],
             stack: Vec::new(),
+            stack_of: String::new(),
         };
         assert_eq!(reported(&cause, outlier, &spans), expected);
         let many: Vec<Span> = (0..45).map(|n| between(450_000 + n, 450_001 + n)).collect();

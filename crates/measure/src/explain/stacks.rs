@@ -1,8 +1,10 @@
 //! Where in the kernel the task was that had the CPU, taken whenever a timer interrupted one.
 
 use super::attribute::Window;
-use super::events::{Event, Kind};
+use super::cause::Cause;
+use super::events::{Event, Kind, Task};
 use super::symbols::Symbols;
+use super::timeline::{Occupant, Span, Thread};
 
 /// Functions of a stack that are told, at most.
 const TOLD: usize = 24;
@@ -13,8 +15,18 @@ const ENTRIES: [&str; 5] = ["asm_sysvec_", "asm_common_interrupt", "el1h_64_irq"
 #[derive(Debug)]
 struct Stack {
     at_ns: u64,
+    cpu: u32,
     pid: i32,
     returns: Box<[u64]>,
+}
+
+/// A stack as it is told.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Whose.
+    pub task: String,
+    /// Innermost first.
+    pub functions: Vec<String>,
 }
 
 /// Those that may be asked for.
@@ -34,7 +46,8 @@ impl Stacks {
     pub fn take(&mut self, recorded: &mut Vec<Event>) {
         recorded.retain_mut(|event| {
             let Kind::Stack(returns) = &mut event.kind else { return true };
-            self.taken.push(Stack { at_ns: event.at_ns, pid: event.pid, returns: std::mem::take(returns) });
+            let Event { at_ns, cpu, pid, .. } = *event;
+            self.taken.push(Stack { at_ns, cpu, pid, returns: std::mem::take(returns) });
             false
         });
         self.taken.sort_by_key(|stack| stack.at_ns);
@@ -46,13 +59,22 @@ impl Stacks {
         self.taken.drain(..old);
     }
 
-    /// Functions in which another task than the timed thread was within this time, the first that there was; none where each
-    /// was outside the kernel.
-    pub fn within(&self, window: Window, tid: i32) -> Vec<String> {
+    /// The first stack within this time of a task that had the CPU on which the timed thread was to run: of the task that
+    /// the cause names, if it names one. None where each was outside the kernel.
+    pub fn within(&self, window: Window, cause: &Cause, spans: &[Span], tid: i32) -> Option<Told> {
+        let pid = match names_a_task(cause) {
+            true => Some(longest_of(cause, spans, window)?.pid),
+            false => None,
+        };
         let from = self.taken.partition_point(|stack| stack.at_ns < window.deadline_ns);
         let within = self.taken[from..].iter().take_while(|stack| stack.at_ns <= window.now_ns);
-        let mut named = within.filter(|stack| stack.pid != tid).map(|stack| self.named(stack));
-        named.find(|names| !names.is_empty()).unwrap_or_default()
+        let mut wanted = within.filter(|stack| {
+            pid.map_or(stack.pid != tid, |pid| stack.pid == pid) && is_on_the_threads_cpu(stack, spans)
+        });
+        wanted.find_map(|stack| {
+            let functions = self.named(stack);
+            (!functions.is_empty()).then(|| Told { task: task(stack.pid, spans), functions })
+        })
     }
 
     /// Without the interrupt's own.
@@ -66,54 +88,37 @@ impl Stacks {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TID: i32 = 7;
-
-    fn stacks() -> Stacks {
-        let names =
-            ["asm_sysvec_apic_timer_interrupt", "hrtimer_interrupt", "rcu_core", "ext4_writepages", "do_writepages"];
-        let text: String = names.iter().zip(1..).map(|(name, n)| format!("{:x} t {name}\n", n * 0x1000)).collect();
-        Stacks::new(Symbols::of(&text))
-    }
-
-    fn event(at_ns: u64, pid: i32, kind: Kind) -> Event {
-        Event { at_ns, cpu: 0, pid, kind }
-    }
-
-    /// Of the functions with these numbers, from 1.
-    fn stack(at_ns: u64, pid: i32, functions: &[u64]) -> Event {
-        event(at_ns, pid, Kind::Stack(functions.iter().map(|n| n * 0x1000 + 5).collect()))
-    }
-
-    fn within(stacks: &Stacks, deadline_ns: u64, now_ns: u64) -> Vec<String> {
-        stacks.within(Window { deadline_ns, now_ns }, TID)
-    }
-
-    #[test]
-    fn a_stack_is_of_what_was_interrupted_first_within_the_time() {
-        let mut stacks = stacks();
-        let fault = event(900, 9, Kind::PageFault);
-        let mut recorded = vec![
-            stack(2_000, 9, &[2, 1, 5]),
-            fault.clone(),
-            stack(1_000, TID, &[2, 1, 4]),
-            // In user space, and then in the kernel.
-            stack(1_100, 9, &[2, 1]),
-            stack(1_200, 9, &[2, 1, 4, 5]),
-            stack(900, 9, &[3]),
-        ];
-        stacks.take(&mut recorded);
-        assert_eq!(recorded, [fault], "others stay");
-        assert_eq!(within(&stacks, 950, 1_900), ["ext4_writepages", "do_writepages"]);
-        assert_eq!(within(&stacks, 950, 1_199), [""; 0]);
-        assert_eq!(within(&stacks, 1_900, 2_000), ["do_writepages"]);
-        assert_eq!(within(&stacks, 900, 1_900), ["rcu_core"], "one that no interrupt's entry is known of, as a whole");
-        stacks.forget(1_200);
-        assert_eq!(within(&stacks, 900, 1_900), ["ext4_writepages", "do_writepages"]);
-        stacks.forget(1_201);
-        assert_eq!(within(&stacks, 900, 1_900), [""; 0]);
-    }
+fn is_on_the_threads_cpu(stack: &Stack, spans: &[Span]) -> bool {
+    let after = spans.partition_point(|span| span.to_ns < stack.at_ns);
+    spans.get(after).is_some_and(|span| span.from_ns <= stack.at_ns && span.cpu == stack.cpu)
 }
+
+fn names_a_task(cause: &Cause) -> bool {
+    matches!(cause, Cause::AnotherTask(_) | Cause::FairServer(_) | Cause::Throttling)
+}
+
+/// The task that had the CPU in the longest stretch that is of this cause.
+fn longest_of<'s>(cause: &Cause, spans: &'s [Span], window: Window) -> Option<&'s Task> {
+    let inside = |span: &Span| span.within(window.deadline_ns, window.now_ns);
+    let of_cause = |span: &'s Span| match (&span.who, cause) {
+        (Occupant::Task(task), Cause::AnotherTask(name)) if task.to_string() == *name => Some((task, inside(span))),
+        (Occupant::Task(task), Cause::FairServer(_) | Cause::Throttling) if span.thread == Thread::Preempted => {
+            Some((task, inside(span)))
+        }
+        _ => None,
+    };
+    let longest = spans.iter().filter_map(of_cause).filter(|(_, ns)| *ns > 0).max_by_key(|(_, ns)| *ns);
+    longest.map(|(task, _)| task)
+}
+
+/// Its name and policy, where a stretch tells them.
+fn task(pid: i32, spans: &[Span]) -> String {
+    let known = spans.iter().rev().find_map(|span| match &span.who {
+        Occupant::Task(task) if task.pid == pid => Some(task),
+        _ => None,
+    });
+    known.map_or_else(|| Task::unnamed(pid).to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests;

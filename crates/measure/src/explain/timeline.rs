@@ -76,6 +76,8 @@ pub struct Span {
     pub from_ns: u64,
     /// Its end, in ns.
     pub to_ns: u64,
+    /// The CPU: the one that the thread was on, or was to run on.
+    pub cpu: u32,
     /// Who had the CPU.
     pub who: Occupant,
     /// What the timed thread did.
@@ -218,9 +220,9 @@ impl Follower {
         let (fault, frequency, migrated) = (self.fault, self.frequency, self.migrated);
         if at_ns > self.since_ns {
             let who = self.who();
-            let (from_ns, thread, timer) = (self.since_ns, self.thread, self.timer);
+            let (from_ns, cpu, thread, timer) = (self.since_ns, self.home, self.thread, self.timer);
             let woken_here = self.woken_here && thread == Thread::Woken;
-            let span = Span { from_ns, to_ns: at_ns, who, thread, timer, fault, frequency, migrated, woken_here };
+            let span = Span { from_ns, to_ns: at_ns, cpu, who, thread, timer, fault, frequency, migrated, woken_here };
             self.spans.push(span);
             self.since_ns = at_ns;
             (self.fault, self.frequency, self.migrated) = (false, false, false);

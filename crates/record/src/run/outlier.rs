@@ -56,6 +56,9 @@ pub struct Explained {
     /// interrupted one there. Addresses where the kernel does not tell their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
+    /// The task of this stack; empty where there is none, and in records of before it was told.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stack_of: String,
 }
 
 /// A stretch of time on the timed thread's CPU.

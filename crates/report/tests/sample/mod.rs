@@ -250,6 +250,7 @@ pub fn explained() -> Run {
         detail: "mmc0".into(),
         happened: vec![happening(-4_000, 6_000, "the thread"), happening(2_000, 203_000, "interrupt mmc0")],
         stack: Vec::new(),
+        stack_of: String::new(),
     }];
     s.tracing = Some(Tracing { events: 120_000, lost: 0, event_cost_ns: 240, outliers: 38 });
     run
