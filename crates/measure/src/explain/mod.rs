@@ -165,7 +165,13 @@ impl Explainer {
 
     /// The same, with the stacks of what timers interrupt meanwhile: each costs the CPU some microseconds.
     pub fn start_with_stacks(placement: Placement) -> (Self, Option<String>) {
-        Self::begin(placement, Some(Stacks::new(Symbols::read())), Tracer::start_with_stacks)
+        let symbols = Symbols::read();
+        if !symbols.is_empty() {
+            return Self::begin(placement, Some(Stacks::new(symbols)), Tracer::start_with_stacks);
+        }
+        let (explainer, note) = Self::start(placement);
+        let hidden = "no stack is kept: /proc/kallsyms hides the kernel's functions (kernel.kptr_restrict)";
+        (explainer, Some(note.map_or_else(|| hidden.into(), |note| format!("{note}; {hidden}"))))
     }
 
     fn begin(

@@ -8,8 +8,24 @@ use super::timeline::{Occupant, Span, Thread};
 
 /// Functions of a stack that are told, at most.
 const TOLD: usize = 24;
-/// By which interrupts enter the kernel: what lies below was interrupted.
-const ENTRIES: [&str; 5] = ["asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el1_irq", "__irq_svc"];
+/// By which interrupts enter the kernel: what lies below was interrupted. On Arm those from the kernel and those from user
+/// space differ, and those before Linux 5.14 from those since; before 5.8 x86 had others, too.
+const ENTRIES: [&str; 14] = [
+    "asm_sysvec_",
+    "asm_common_interrupt",
+    "apic_timer_interrupt",
+    "common_interrupt",
+    "el1h_64_irq",
+    "el1h_64_fiq",
+    "el0t_64_irq",
+    "el0t_64_fiq",
+    "el0t_32_irq",
+    "el0t_32_fiq",
+    "el1_irq",
+    "el0_irq",
+    "__irq_svc",
+    "__irq_usr",
+];
 
 /// A stack, innermost first.
 #[derive(Debug)]
@@ -77,12 +93,12 @@ impl Stacks {
         })
     }
 
-    /// Without the interrupt's own.
+    /// Without the interrupt's own; none where these cannot be told from the task's.
     fn named(&self, stack: &Stack) -> Vec<String> {
         let mut names: Vec<String> = stack.returns.iter().map(|address| self.symbols.name(*address)).collect();
         let is_entry = |name: &String| ENTRIES.iter().any(|entry| name.starts_with(entry));
-        let interrupted = names.iter().rposition(is_entry).map_or(0, |entry| entry + 1);
-        names.drain(..interrupted);
+        let Some(entry) = names.iter().rposition(is_entry) else { return Vec::new() };
+        names.drain(..=entry);
         names.truncate(TOLD);
         names
     }

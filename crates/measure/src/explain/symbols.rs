@@ -26,6 +26,11 @@ impl Symbols {
         Self(symbols)
     }
 
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The function that a call returns to at this address; the address itself where it is not known.
     pub fn name(&self, returns_to: u64) -> String {
         // A function that ends with a call is not returned to its end, where the next one begins.
@@ -49,6 +54,7 @@ mod tests {
     #[test]
     fn without_addresses_nothing_is_named() {
         let hidden = Symbols::of("0000000000000000 T second\n0000000000000000 t first\nno line\n");
+        assert!(hidden.is_empty());
         assert_eq!(hidden.name(0xffff_8000_0000_1234), "0xffff800000001234");
     }
 }

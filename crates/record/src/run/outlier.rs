@@ -53,7 +53,7 @@ pub struct Explained {
     /// Who had the CPU, in order.
     pub happened: Vec<Happening>,
     /// The kernel's functions in which another task was meanwhile, innermost first, where that was asked for and a timer
-    /// interrupted one there. Addresses where the kernel does not tell their names.
+    /// interrupted one there. The address where a function's name is not known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
     /// The task of this stack; empty where there is none, and in records of before it was told.

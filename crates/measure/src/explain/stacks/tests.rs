@@ -61,14 +61,15 @@ fn a_stack_is_of_what_was_interrupted_first_within_the_time() {
         // In user space, and then in the kernel.
         stack(1_100, 9, &[2, 1]),
         stack(1_200, 9, &[2, 1, 4, 5]),
-        stack(900, 9, &[3]),
+        // By no interrupt's entry that is known.
+        stack(900, 9, &[2, 3]),
     ];
     stacks.take(&mut recorded);
     assert_eq!(recorded, [fault], "others stay");
     assert_eq!(within(&stacks, 950, 1_900), ["ext4_writepages", "do_writepages"]);
     assert_eq!(within(&stacks, 950, 1_199), [""; 0]);
     assert_eq!(within(&stacks, 1_900, 2_000), ["do_writepages"]);
-    assert_eq!(within(&stacks, 900, 1_900), ["rcu_core"], "one that no interrupt's entry is known of, as a whole");
+    assert_eq!(within(&stacks, 900, 949), [""; 0], "what is the interrupt's own is not known");
     stacks.forget(1_200);
     assert_eq!(within(&stacks, 900, 1_900), ["ext4_writepages", "do_writepages"]);
     stacks.forget(1_201);
@@ -108,4 +109,35 @@ fn a_stack_is_of_the_task_that_held_the_threads_cpu() {
     assert_eq!(told(by_work.clone(), &spans), of("held (other)", "rcu_core"));
     spans[2].who = Occupant::Idle;
     assert_eq!(told(by_work, &spans), of("pid 9", "rcu_core"), "no stretch names it");
+}
+
+fn functions_of(names: &[&str]) -> Vec<String> {
+    let mut stacks = stacks_of(names);
+    let all: Vec<u64> = (1..=names.len() as u64).collect();
+    stacks.take(&mut vec![stack(1_000, 9, &all)]);
+    within(&stacks, 900, 1_900)
+}
+
+/// On Arm an interrupt enters from user space by another function than from the kernel.
+#[test]
+fn arms_stacks_begin_below_the_interrupts_entry() {
+    let handler = ["__hrtimer_run_queues", "hrtimer_interrupt", "arch_timer_handler_virt", "gic_handle_irq"];
+    let told = |entry: &[&'static str]| functions_of(&[&handler, entry].concat());
+    let from_kernel = ["el1_interrupt", "el1h_64_irq_handler", "el1h_64_irq", "ext4_writepages", "do_writepages"];
+    assert_eq!(told(&from_kernel), ["ext4_writepages", "do_writepages"]);
+    let from_user = ["el0_interrupt", "__el0_irq_handler_common", "el0t_64_irq_handler", "el0t_64_irq"];
+    assert_eq!(told(&from_user), [""; 0]);
+    assert_eq!(told(&["el0_interrupt", "__el0_irq_handler_common", "el0t_32_irq_handler", "el0t_32_irq"]), [""; 0]);
+    assert_eq!(told(&["el1_irq", "vfs_read"]), ["vfs_read"], "before 5.14");
+    for from_user in ["el0_irq", "el0_irq_naked", "__irq_usr"] {
+        assert_eq!(told(&[from_user]), [""; 0], "{from_user}");
+    }
+    assert_eq!(told(&["__irq_svc", "vfs_read"]), ["vfs_read"], "of 32 bits");
+}
+
+#[test]
+fn where_names_are_hidden_nothing_is_told() {
+    let mut stacks = Stacks::new(Symbols::of("0000000000000000 T vfs_read\n"));
+    stacks.take(&mut vec![stack(1_000, 9, &[1, 2, 3])]);
+    assert_eq!(within(&stacks, 900, 1_900), [""; 0]);
 }
