@@ -54,5 +54,6 @@ pub use load::Load;
 pub use named_method::MethodError;
 pub use observe::{Live, Observer};
 pub use placement::Placement;
+pub use split::check as check_split;
 pub use timer::Method;
 pub use trace_break::TraceBreak;

@@ -152,6 +152,11 @@ impl<'a> Observer<'a> {
         self.splits = true;
     }
 
+    /// Whether latencies are to be split.
+    pub(crate) fn splits(&self) -> bool {
+        self.splits
+    }
+
     /// What splits the latencies of a thread, if anything does, and who gets its samples for that.
     pub(crate) fn splitter(&self, placement: Placement) -> Result<Option<(Splitter, Tap)>, Error> {
         self.splits.then(|| Splitter::start(placement)).transpose().map_err(Error::Unsplit)

@@ -14,18 +14,21 @@ use ontick_rt::recorder::{self, Reader, Writer};
 use ontick_units::CpuList;
 use rtrb::Consumer;
 
-use crate::Placement;
 use crate::explain::events::{Event, Kind};
 use crate::explain::format::Format;
+use crate::explain::tracefs::INSTANCES;
 use crate::explain::tracer::{Asked, Tracer};
 use crate::recorded::histogram;
 use crate::tap::{Observed, Tap};
+use crate::{Error, Placement};
 use wakes::Wakes;
 
 /// Samples that may wait for the next look: those of more than a fifth of a second at 100 kHz.
 const ROOM: usize = 1 << 15;
 /// Rings of each CPU, in kB: a cycle has three events.
 const RINGS_KB: [u32; 2] = [4 << 10, 1 << 10];
+/// Rings of all timed threads together, at most: they are 1 GB of the kernel's memory, and each is an open file.
+const RINGS: usize = 256;
 /// What happened so long ago is in all rings, in ns.
 const SETTLED_NS: u64 = 2_000_000;
 
@@ -102,12 +105,40 @@ impl Splitter {
 
 /// The CPUs on which the timer of a thread on this one may fire: where the kernel keeps timers off it, any.
 fn traced(cpu: Option<u32>) -> Vec<u32> {
-    let kept_off = std::fs::read_to_string("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-    let kept_off: CpuList = kept_off.trim().parse().unwrap_or_default();
     match cpu {
-        Some(cpu) if !kept_off.contains(cpu) => vec![cpu],
+        Some(cpu) if !kept_off().contains(cpu) => vec![cpu],
         _ => cpus::online(),
     }
+}
+
+/// The CPUs that the kernel keeps timers off.
+fn kept_off() -> CpuList {
+    let listed = std::fs::read_to_string("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    listed.trim().parse().unwrap_or_default()
+}
+
+/// Whether latencies of threads on these CPUs can be split at once; to be asked before anything begins.
+pub fn check(cpus: &[u32]) -> Result<(), Error> {
+    check_of(cpus, &kept_off(), cpus::online().len())
+}
+
+/// The same, of a machine with so many CPUs.
+fn check_of(cpus: &[u32], kept_off: &CpuList, online: usize) -> Result<(), Error> {
+    let rings = |cpus: &[u32]| cpus.iter().map(|cpu| if kept_off.contains(*cpu) { online } else { 1 }).sum::<usize>();
+    let fit = |n: usize| n <= INSTANCES && rings(&cpus[..n]) <= RINGS;
+    // A single one is traced as it must be.
+    if cpus.len() <= 1 || fit(cpus.len()) {
+        return Ok(());
+    }
+    let most = (1..cpus.len()).rev().find(|n| fit(*n)).unwrap_or(1);
+    let first = if most == 1 { "the first".into() } else { format!("the first {most}") };
+    Err(Error::Impossible(format!(
+        "to split the latencies of {} CPUs at once takes as many tracing instances and {} buffers of 4 MB (of a CPU in nohz_full, \
+         one for each CPU of the machine), and {INSTANCES} instances with {RINGS} buffers are the most: name fewer CPUs, as \
+         {first} of them",
+        cpus.len(),
+        rings(cpus)
+    )))
 }
 
 /// Histograms of the parts.

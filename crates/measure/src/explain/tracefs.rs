@@ -9,6 +9,8 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 /// Instances carry this, the process and its start time, so that one whose process was killed is known.
 const PREFIX: &str = "ontick-";
+/// Instances of one process at once, at most.
+pub const INSTANCES: usize = 64;
 
 /// Where the kernel keeps its trace files.
 pub struct Tracefs {
@@ -67,7 +69,7 @@ impl Tracefs {
     pub fn instance(self) -> io::Result<Instance> {
         let pid = std::process::id();
         let born = born(pid).unwrap_or(0);
-        let free = (0..64).map(|n| self.instances().join(format!("{PREFIX}{pid}-{born}-{n}")));
+        let free = (0..INSTANCES).map(|n| self.instances().join(format!("{PREFIX}{pid}-{born}-{n}")));
         for path in free {
             match fs::create_dir(&path) {
                 Ok(()) => {

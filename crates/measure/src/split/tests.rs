@@ -156,3 +156,22 @@ proptest! {
         }
     }
 }
+
+/// Each thread has an instance, and where timers are kept off its CPU the rings of all CPUs.
+#[test]
+fn no_more_cpus_are_split_at_once_than_can_be_traced() {
+    let said = |count: u32, kept_off: &str, online| {
+        let cpus: Vec<u32> = (0..count).collect();
+        check_of(&cpus, &kept_off.parse().unwrap(), online).map_err(|error| error.to_string())
+    };
+    assert_eq!(said(64, "", 128), Ok(()));
+    let many = said(65, "", 128).unwrap_err();
+    assert!(many.contains(" 65 CPUs ") && many.ends_with("the first 64 of them"));
+    assert_eq!(said(8, "0-31", 32), Ok(()));
+    let many = said(9, "0-31", 32).unwrap_err();
+    assert!(many.contains(" 288 buffers ") && many.ends_with("the first 8 of them"), "{many}");
+    assert_eq!(said(9, "1-8", 31), Ok(()), "timers are kept off some");
+    assert_eq!([said(1, "0-511", 512), said(0, "", 1)], [Ok(()), Ok(())], "a single one is traced as it must be");
+    let many = said(2, "0-511", 512).unwrap_err();
+    assert!(many.ends_with("as the first of them"), "{many}");
+}

@@ -7,7 +7,7 @@ use ontick_rt::{cpus, watchdog};
 
 use super::{Job, Method, Timer, find_phase};
 use crate::session::{Member, run_together};
-use crate::{Error, Limits, Observer, Placement, series};
+use crate::{Error, Limits, Observer, Placement, series, split};
 
 /// On which CPUs, and where in the period the threads of each act.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,9 @@ pub fn on_each_cpu(
     for job in jobs {
         placements.iter().try_for_each(|placement| job.check(*placement))?;
         check_together(job, places.cpus, placement)?;
+    }
+    if observer.splits() {
+        split::check(places.cpus)?;
     }
     let phases = phases(jobs, places, &placements)?;
     series::each_together(jobs, places.cpus.len(), observer, |job, observer| {

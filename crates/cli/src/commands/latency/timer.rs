@@ -5,7 +5,7 @@ use ontick_measure::restrict_affinity::Cpus;
 use ontick_measure::timer::cache::{self, Cache, Working};
 use ontick_measure::timer::{self, Job, Method, Places, waits};
 use ontick_measure::timetable::Timetable;
-use ontick_measure::{Limits, Load, Observer, confined};
+use ontick_measure::{Limits, Load, Observer, check_split, confined};
 use ontick_record::{Measurement as Kind, Series};
 use ontick_rt::{Overrun, Phase};
 
@@ -161,6 +161,9 @@ impl Timer {
             return Err(Failure::new(
                 "--cpu with several CPUs measures one wait on each: leave out --waits, --cache and --cpus, or name one CPU",
             ));
+        }
+        if self.split {
+            check_split(cpus)?;
         }
         let placement = self.measuring.placement.placement();
         let limits = flags::one_cycle(self.measuring.limits.limits(), self.interval)?;
