@@ -99,7 +99,8 @@ impl Splitter {
         let totals = self.tracer.totals();
         let event_cost_ns = self.tracer.event_cost_ns();
         series.split = Some(self.parts.split(series.latency.count()));
-        series.tracing = Some(Tracing { events: totals.events, lost: totals.lost, event_cost_ns, outliers: 0 });
+        series.tracing =
+            Some(Tracing { events: totals.events, lost: totals.lost, event_cost_ns, ..Tracing::default() });
     }
 }
 

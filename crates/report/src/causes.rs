@@ -68,7 +68,8 @@ pub(crate) fn largest_with_stack(series: &Series) -> Option<String> {
 pub(crate) fn price(series: &Series) -> Option<String> {
     let tracing = series.tracing?;
     let seconds = series.latency.count() as f64 * series.settings.interval_ns as f64 / 1e9;
-    let rate = if seconds > 0.0 {
+    // The tracing begins before the recording: a short one would have far too many.
+    let rate = if seconds >= 1.0 {
         format!(" ({} a second)", count((tracing.events as f64 / seconds) as u64))
     } else {
         String::new()
@@ -78,8 +79,9 @@ pub(crate) fn price(series: &Series) -> Option<String> {
         0 => String::new(),
         ns => format!(", each about {}", plain(ns)),
     };
+    let stacks = if tracing.stacks { ", and a stack some microseconds on top" } else { "" };
     Some(format!(
-        "Tracing recorded {} events{rate}{lost}{cost}; the latencies have its cost in them.",
+        "Tracing recorded {} events{rate}{lost}{cost}{stacks}; the latencies have its cost in them.",
         count(tracing.events)
     ))
 }
@@ -127,6 +129,10 @@ mod tests {
             priced(0, Tracing { lost: 7, event_cost_ns: 900, ..tracing }).unwrap(),
             "Tracing recorded 6 000 events, 7 lost, each about 900ns; the latencies have its cost in them."
         );
+        let short = "Tracing recorded 6 000 events; the latencies have its cost in them.";
+        assert_eq!(priced(999, tracing).unwrap(), short, "most were before the first sample");
+        let with_stacks = priced(999, Tracing { event_cost_ns: 900, stacks: true, ..tracing }).unwrap();
+        assert!(with_stacks.contains(" each about 900ns, and a stack some microseconds on top;"), "{with_stacks}");
         assert_eq!(price(&Series::default()), None);
     }
 

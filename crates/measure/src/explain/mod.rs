@@ -281,6 +281,7 @@ impl Explainer {
             findings.tracing.events += totals.events;
             findings.tracing.lost += totals.lost;
             findings.tracing.event_cost_ns = tracer.event_cost_ns();
+            findings.tracing.stacks |= self.stacks.is_some() && !tracer.missing().contains(&parse::STACK.0);
         }
     }
 }

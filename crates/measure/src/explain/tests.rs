@@ -57,16 +57,26 @@ fn traced(cost_ns: u64) -> (tempfile::TempDir, Explainer) {
     (folder, explainer)
 }
 
+fn did(events: u64, lost: u64, event_cost_ns: u64, outliers: u64) -> Tracing {
+    Tracing { events, lost, event_cost_ns, outliers, stacks: false }
+}
+
 /// Blocks of a series add to it; what an event costs is that of the last.
 #[test]
 fn what_tracing_did_is_added_at_the_end() {
     let mut findings = Findings::default();
     traced(40).1.end(&mut findings);
-    assert_eq!(findings.tracing, Tracing { events: 35, lost: 1_200, event_cost_ns: 40, outliers: 0 });
+    assert_eq!(findings.tracing, did(35, 1_200, 40, 0));
     traced(50).1.end(&mut findings);
-    assert_eq!(findings.tracing, Tracing { events: 70, lost: 2_400, event_cost_ns: 50, outliers: 0 });
+    assert_eq!(findings.tracing, did(70, 2_400, 50, 0));
     explainer(Vec::new(), Vec::new()).end(&mut findings);
     assert_eq!(findings.tracing.events, 70, "counters trace nothing");
+    let mut with_stacks = |explainer: Explainer| {
+        Explainer { stacks: Some(Stacks::new(Symbols::default())), ..explainer }.end(&mut findings);
+        findings.tracing.stacks
+    };
+    assert!(!with_stacks(explainer(Vec::new(), Vec::new())), "nor do they keep stacks");
+    assert!(with_stacks(traced(50).1));
 }
 
 #[test]
@@ -146,7 +156,7 @@ fn a_series_says_of_tracing_only_what_was_traced() {
     };
     assert_eq!(described(&findings), (1, 1, None), "counters name causes too");
     traced(40).1.end(&mut findings);
-    let tracing = Tracing { events: 35, lost: 1_200, event_cost_ns: 40, outliers: 1 };
+    let tracing = did(35, 1_200, 40, 1);
     assert_eq!(described(&findings), (1, 1, Some(tracing)));
 }
 

@@ -85,4 +85,7 @@ pub struct Tracing {
     pub event_cost_ns: u64,
     /// Outliers whose cause was looked for.
     pub outliers: u64,
+    /// Stacks were kept, too: each costs more than another event.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stacks: bool,
 }

@@ -252,7 +252,7 @@ pub fn explained() -> Run {
         stack: Vec::new(),
         stack_of: String::new(),
     }];
-    s.tracing = Some(Tracing { events: 120_000, lost: 0, event_cost_ns: 240, outliers: 38 });
+    s.tracing = Some(Tracing { events: 120_000, lost: 0, event_cost_ns: 240, outliers: 38, ..Tracing::default() });
     run
 }
 
