@@ -16,6 +16,10 @@ use crate::terminal;
 /// the program's group. In µs.
 const SAME_US: u64 = 300_000;
 
+/// The result is there, and a file beside it is waited for. The signal that else would end the program at once clears this
+/// instead: the file is given up.
+pub static WAITS_FOR_FILE: AtomicBool = AtomicBool::new(false);
+
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// What was asked for first: when, in µs, and by which signal; 0 as long as nothing was. One word, so that of two threads
@@ -34,7 +38,7 @@ pub fn on_signal() -> std::io::Result<Arc<AtomicBool>> {
         let came = move || {
             let over = asked.is_over(signal, ClockId::Monotonic.now_ns());
             stop.store(true, Relaxed);
-            if over {
+            if over && !WAITS_FOR_FILE.swap(false, Relaxed) {
                 leave(&terminal);
                 let _ = low_level::emulate_default_handler(signal);
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ontick_record::output_file::write_whole_by;
 use ontick_record::store::StoreError;
@@ -30,6 +30,10 @@ const ROOM: usize = 1 << 17;
 const LEAST_ROOM: usize = 1 << 14;
 /// So often the writing thread looks for some.
 const LOOK: Duration = Duration::from_millis(20);
+/// So often whoever waits for its end looks whether it came.
+const PAUSE: Duration = Duration::from_millis(5);
+/// So long a thread whose file nobody wants may take to end: one that a pipe or a hung disk holds is left behind.
+const LEAVE: Duration = Duration::from_secs(1);
 
 /// What became of a file of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,15 +88,58 @@ impl SampleLog {
         self.joining.clone()
     }
 
-    /// Waits until all is written that was handed over.
-    pub fn end(mut self) -> Result<Written, StoreError> {
+    /// Has it written to its end: nothing more is handed over.
+    pub fn complete(&self) {
         self.shared.is_wanted.store(true, Relaxed);
+        self.shared.is_over.store(true, Release);
+    }
+
+    /// Waits until all is written that was handed over.
+    pub fn end(self) -> Result<Written, StoreError> {
+        Ok(self.end_unless(|| false)?.unwrap_or(Written { rows: 0, lost: 0 }))
+    }
+
+    /// Waits until all is written that was handed over, or the file is given up.
+    pub fn end_unless(mut self, mut is_given_up: impl FnMut() -> bool) -> Result<Option<Written>, StoreError> {
+        self.complete();
+        while self.is_writing() {
+            if is_given_up() {
+                self.leave();
+                // It may have come to its end just now.
+                return Ok(self
+                    .thread
+                    .take()
+                    .and_then(|thread| thread.join().ok()?.ok())
+                    .map(|rows| self.written(rows)));
+            }
+            thread::sleep(PAUSE);
+        }
         let rows = self.join()?;
-        Ok(Written { rows, lost: self.shared.lost.load(Relaxed) })
+        Ok(Some(self.written(rows)))
+    }
+
+    fn written(&self, rows: u64) -> Written {
+        Written { rows, lost: self.shared.lost.load(Relaxed) }
+    }
+
+    /// Has its thread end without the file, and waits for that a while.
+    fn leave(&mut self) {
+        self.shared.is_wanted.store(false, Relaxed);
+        self.shared.is_over.store(true, Release);
+        let began = Instant::now();
+        while self.is_writing() && began.elapsed() < LEAVE {
+            thread::sleep(PAUSE);
+        }
+        if self.is_writing() {
+            self.thread = None;
+        }
+    }
+
+    fn is_writing(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
     fn join(&mut self) -> Result<u64, StoreError> {
-        self.shared.is_over.store(true, Release);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(written)) => written,
             Some(Err(panicked)) => std::panic::resume_unwind(panicked),
@@ -103,10 +150,8 @@ impl SampleLog {
 
 impl Drop for SampleLog {
     fn drop(&mut self) {
-        if self.thread.is_some() {
-            // Whoever did not wait for its end wants none of it.
-            let _ = self.join();
-        }
+        // Whoever did not wait for its end wants none of it.
+        self.leave();
     }
 }
 

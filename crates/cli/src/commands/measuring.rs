@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use ontick_measure::observe::RunJournal;
-use ontick_measure::sample_log::{SampleFile, SampleLog, Written};
+use ontick_measure::sample_log::{SampleFile, SampleLog};
 use ontick_measure::timetable::Timetable;
 use ontick_measure::{Error, Limits, Live, Load, Observer, TraceBreak, document};
 use ontick_record::run::Signal;
-use ontick_record::store::{self, StoreError};
+use ontick_record::store;
 use ontick_record::{Finding, Measurement as Kind, Run, Series};
 use ontick_report::text::samples::Samples;
 use ontick_rt::cpus;
-use ontick_units::counted;
 use rustix::thread::CapabilitySet;
 
 use crate::attempts::Attempts;
@@ -21,6 +20,10 @@ use crate::failure::{Failure, Outcome};
 use crate::flags::{MeasuringFlags, OutputFlags};
 use crate::progress::Progress;
 use crate::{privileges, stop, terminal};
+
+mod samples_end;
+
+use self::samples_end::SamplesEnd;
 
 /// A measurement about to be made.
 pub struct Measurement<'a> {
@@ -138,8 +141,8 @@ struct Measured {
     failure: Option<Error>,
     /// Why no requirement is proven.
     unproven: Option<String>,
-    /// Whether the file of samples was written, where there was to be one.
-    samples: Result<(), StoreError>,
+    /// The file of samples, where there is to be one: the result waits for no disk and no reader of a pipe.
+    samples: Option<SamplesEnd>,
     /// The series that were asked for.
     asked: Vec<Series>,
 }
@@ -222,23 +225,8 @@ fn carry_out(mut asked: Measurement, output: &OutputFlags, measure: Measure) -> 
     document::complete(&mut run, series, began.elapsed(), stop.load(Relaxed));
     run.signal = asked.signal.take().map(|signal| signal());
     run.notes.extend(note);
-    let samples = end_log(log, asked.sample_file.as_ref(), &mut run);
+    let samples = SamplesEnd::of(log, asked.sample_file, run.interrupted, stop);
     Ok(Measured { run, journal, failure, unproven, samples, asked: asked.series })
-}
-
-/// Waits until every sample is written, and says how many were and were not.
-fn end_log(log: Option<SampleLog>, file: Option<&SampleFile>, run: &mut Run) -> Result<(), StoreError> {
-    let (Some(log), Some(file)) = (log, file) else { return Ok(()) };
-    let (Written { rows, lost }, name) = (log.end()?, file.path().display());
-    let rows = counted(rows, "row");
-    match lost {
-        0 => run.facts.push(format!("{name} has every sample: {rows}")),
-        _ => run.notes.push(format!(
-            "samples came faster than {name} could be written: it has {rows}, and lacks {}",
-            counted(lost, "sample")
-        )),
-    }
-    Ok(())
 }
 
 impl Measured {
@@ -253,16 +241,21 @@ impl Measured {
         // The journal goes when the record is safely written, and only then, whatever becomes of the other files.
         let (kept, mut attempts) = (recorded.is_err(), Attempts::default());
         attempts.note(recorded);
-        attempts.note(self.samples);
         let delivered = output.deliver_others(&self.run, attempts);
         let journal = match self.journal {
             Some(journal) if kept => Some(journal.path().to_owned()),
             journal => journal.map(RunJournal::remove).transpose()?.and(None),
         };
-        let outcome = delivered.map_err(|failure| match &journal {
+        let delivered = delivered.map_err(|failure| match &journal {
             Some(journal) => Failure::new(format!("{failure}; what was measured is in {}", journal.display())),
             None => failure,
-        })?;
+        });
+        // Last, as it may take any time.
+        let written = self.samples.map_or(Ok(()), SamplesEnd::wait);
+        let outcome = match (delivered, written) {
+            (Err(failure), Err(also)) => Err(Failure::new(format!("{failure}; {also}"))),
+            (delivered, written) => delivered.and_then(|outcome| written.map(|()| outcome)),
+        }?;
         // What was measured before it is shown and kept.
         self.failure.map_or(Ok(outcome), |failure| Err(failure.into()))
     }

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 
+use rustix::fs::{CWD, FileType, mknodat};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bad_disks::with_mounts;
 use crate::errors::fails;
 use crate::judges::{python_runs, python_with, said};
-use crate::{record, run, samples, stderr, stdout};
+use crate::{ontick, record, run, samples, stderr, stdout};
 
 /// Of each series: CPU, rows, the largest latency, the last number, and whether all were due on one grid; each row's time
 /// is checked against the one before.
@@ -69,8 +72,9 @@ fn judged(module: &str, program: &str, file: &Path, words: &[&str]) {
     let read = python_runs(&python, program, &[file], "");
     assert!(read.status.success(), "{}", said(&read));
     let run = record(&output);
+    let rows: u64 = run["series"].as_array().unwrap().iter().map(samples).sum();
+    assert!(stderr(&output).contains(&format!("{file} has every sample: {rows} rows")), "{}", stderr(&output));
     holds(&serde_json::from_slice(&read.stdout).unwrap(), &run);
-    assert!(run["facts"].to_string().contains(&format!("{file} has every sample: ")), "{}", run["facts"]);
 }
 
 #[test]
@@ -134,4 +138,36 @@ fn a_disk_that_fills_costs_the_file_and_not_the_result() {
     assert!(shown.contains("clock_nanosleep") && shown.contains("p99"), "the table is shown: {shown}");
     assert_eq!(names, "run.json\nsmall\n", "no half of a file");
     assert!(said.contains("small/samples.csv: No space left"), "{said}");
+}
+
+/// Of a run that ended by itself, the first signal is about the file; of one that a signal ended, the second.
+#[test]
+fn a_reader_that_does_not_read_keeps_no_result_back_and_a_signal_gives_the_file_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pipe, kept, shown) = (folder.path().join("pipe"), folder.path().join("run.json"), folder.path().join("shown"));
+    mknodat(CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
+    let _reader = fs::File::options().read(true).write(true).open(&pipe).unwrap();
+    let job = ["latency", "timer", "--interval", "100us", "--policy", "other", "--cpu", "any", "--phase", "chance"];
+    for (length, signals) in [("1s", &[Signal::TERM][..]), ("1h", &[Signal::INT, Signal::TERM])] {
+        let _ = fs::remove_file(&kept);
+        let files = ["--samples", pipe.to_str().unwrap(), "--record", kept.to_str().unwrap(), "--duration", length];
+        let mut command = ontick(&[&job[..], &files].concat());
+        let child = command.stdout(fs::File::create(&shown).unwrap()).stderr(Stdio::piped()).spawn().unwrap();
+        let (pid, mut signals) = (child.id(), signals.iter());
+        if signals.len() > 1 {
+            crate::wait_until("the handler", || crate::catches_interrupt(pid));
+            // Long enough that the pipe is full.
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            crate::send(pid, *signals.next().unwrap());
+        }
+        let table = || fs::read_to_string(&shown).unwrap();
+        crate::wait_until("the result", || kept.exists() && table().contains("p99"));
+        // Until it waits for the file alone.
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        crate::send(pid, *signals.next().unwrap());
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{length}: {said}");
+        assert!(said.contains(&format!("ontick: {} was given up", pipe.display())), "{length}: {said}");
+    }
 }

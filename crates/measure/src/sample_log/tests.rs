@@ -81,3 +81,26 @@ fn threads_that_are_timed_together_share_the_room() {
     };
     assert_eq!([held(1), held(4), held(512)], [ROOM, ROOM / 4, LEAST_ROOM].map(|room| room as u64));
 }
+
+/// A pipe whose reader is there and does not read: more than the pipe takes.
+#[test]
+fn a_reader_that_does_not_read_is_waited_for_until_it_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let _reader = fs::File::options().read(true).write(true).open(&path).unwrap();
+    let full = || {
+        let (log, _) = begun(folder.path(), "pipe");
+        let mut tap = log.joining().tap("one", Placement::stock(), 1);
+        (0..ROOM as u64).for_each(|cycle| tap.push(observed(cycle)));
+        log
+    };
+    let mut asked = 0;
+    let given_up = full().end_unless(|| {
+        asked += 1;
+        asked > 10
+    });
+    assert!(given_up.unwrap().is_none());
+    // Nor is one waited for without end whose run came to nothing.
+    drop(full());
+}
