@@ -123,6 +123,27 @@ fn a_file_that_cannot_be_is_refused_before_anything_is_measured() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// Rows would be mixed with the result, and a file that the shell made for it be replaced.
+#[test]
+fn standard_output_and_standard_error_are_for_other_things() {
+    let job = ["latency", "timer", "--count", "10", "--policy", "other", "--samples"];
+    let refused = ["standard output", "name a file, or a FIFO"];
+    fails(&[&job[..], &["/dev/stdout", "--json"]].concat(), &refused);
+    fails(&[&job[..], &["/dev/stderr"]].concat(), &["standard error"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("all.csv");
+    for name in ["/dev/stdout", "/proc/self/fd/1", file.to_str().unwrap()] {
+        fs::write(&file, "before\n").unwrap();
+        let appended = fs::File::options().append(true).open(&file).unwrap();
+        let output = ontick(&[&job[..], &[name]].concat()).stdout(appended).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr(&output));
+        assert!(refused.iter().all(|word| stderr(&output).contains(word)), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(&file).unwrap(), "before\n", "{name}");
+    }
+    let nowhere = fs::File::options().write(true).open("/dev/null").unwrap();
+    assert!(ontick(&[&job[..], &["/dev/null"]].concat()).stdout(nowhere).output().unwrap().status.success());
+}
+
 #[test]
 fn a_disk_that_fills_costs_the_file_and_not_the_result() {
     let folder = tempfile::tempdir().unwrap();
