@@ -6,6 +6,7 @@
 //! a link leads to where it points.
 
 mod folder;
+mod leftovers;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
@@ -57,10 +58,12 @@ pub fn write_whole_by(
     failed.map_or_else(|| replaced.map_err(io), Err)
 }
 
-/// Whether [`write_whole`] could write `path`, to be known before a long run.
+/// Whether [`write_whole`] could write `path`, to be known before a long run. What programs of this user that were killed left
+/// half-written beside it goes.
 pub fn check_writable(path: &Path) -> Result<(), StoreError> {
     let check = || match locate(path)? {
         Target::File { folder, shown, name, old } => {
+            leftovers::remove(&folder, &name);
             let (temporary, _) = beside(&folder, &shown, &name, old.as_ref())?;
             Ok(rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty())?)
         }
@@ -178,6 +181,7 @@ impl Replacement {
     fn rename(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
         rustix::fs::renameat(&self.folder, temporary, &self.folder, &self.name)?;
+        leftovers::let_go(&self.file);
         self.temporary = None;
         Ok(())
     }
@@ -288,7 +292,7 @@ fn beside(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>) -> i
     if old.is_some() {
         must_be_replaceable(folder, name)?;
     }
-    let temporary = OsString::from(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    let temporary = leftovers::temporary(name, std::process::id());
     let mode = old.map_or(Mode::from_raw_mode(0o666), |old| Mode::from_raw_mode(old.st_mode & 0o777));
     // EXCL neither follows a link nor takes a file over that somebody else put there.
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -302,6 +306,7 @@ fn beside(folder: &OwnedFd, shown: &Path, name: &OsStr, old: Option<&Stat>) -> i
         ),
         _ => error.into(),
     })?;
+    leftovers::hold(&file);
     let file = File::from(file);
     if let Some(old) = old {
         // Only root may give a file away. The mode goes last: a new owner takes bits from it.

@@ -88,6 +88,71 @@ fn what_a_killed_program_left_is_named() {
 }
 
 #[test]
+fn what_a_process_that_is_gone_left_goes_before_a_run_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let (gone, here) = (child.id(), std::os::unix::process::parent_id());
+    child.wait().unwrap();
+    let place = |name: String| dir.path().join(name);
+    let left = place(format!(".run.json.{gone}.new"));
+    let others = [
+        format!(".run.json.{here}.new"),
+        format!(".run.json.0{gone}.new"),
+        format!(".run.json.1.{gone}.new"),
+        format!(".run.json.{gone}.new~"),
+        format!(".other.json.{gone}.new"),
+        format!("run.json.{gone}.new"),
+        ".run.json.-1.new".into(),
+        ".run.json..new".into(),
+    ];
+    let written = |path: &Path| fs::write(path, "half").unwrap();
+    others.iter().for_each(|name| written(&place(name.clone())));
+    written(&left);
+    check_writable(&place("run.json".into())).unwrap();
+    assert!(!left.exists());
+    // A link, a folder, and a file that a process of another machine or container is writing.
+    symlink(place(others[0].clone()), &left).unwrap();
+    check_writable(&place("run.json".into())).unwrap();
+    assert!(fs::symlink_metadata(&left).unwrap().is_symlink());
+    fs::remove_file(&left).unwrap();
+    fs::create_dir(&left).unwrap();
+    check_writable(&place("run.json".into())).unwrap();
+    assert!(left.is_dir());
+    fs::remove_dir(&left).unwrap();
+    written(&left);
+    let held = File::open(&left).unwrap();
+    leftovers::hold(&held);
+    check_writable(&place("run.json".into())).unwrap();
+    assert!(left.exists());
+    drop(held);
+    // Nor one of another user; this process may not be allowed to give it away.
+    if lchown(&left, Some(65534), None).is_ok() {
+        check_writable(&place("run.json".into())).unwrap();
+        assert!(left.exists());
+    }
+    assert!(others.iter().all(|name| place(name.clone()).exists()));
+}
+
+#[test]
+fn a_file_is_held_while_it_is_written_and_free_when_it_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("run.json");
+    let is_free = |path: &Path| {
+        let file = File::open(path).unwrap();
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+    };
+    let temporary = dir.path().join(leftovers::temporary("run.json".as_ref(), std::process::id()));
+    write_whole_by(&path, |put| {
+        assert!(!is_free(&temporary));
+        put(b"x")
+    })
+    .unwrap();
+    assert!(is_free(&path));
+    let _journal = begin_anew(&path, b"journal").unwrap();
+    assert!(is_free(&path));
+}
+
+#[test]
 fn a_file_that_cannot_be_finished_leaves_the_one_of_before() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("all.arrow");
