@@ -135,7 +135,8 @@ fn it_is_free_again_as_soon_as_it_is_closed() {
             let port = open("left", 64).unwrap();
             assert!(attached());
             drop(port);
-            assert!(!attached());
+            // A process that another test starts meanwhile has the port open, too, until it runs its program.
+            assert!((0..500).any(|_| !attached()));
         }
         let _port = open("left", 64).unwrap();
         assert!(matches!(open("left", 64), Err(OpenError::InUse { .. })));

@@ -45,7 +45,19 @@ fn spec(switch: &Switch, gates: bool, base_ns: u64) -> TrialSpec {
     }
 }
 
+/// A trial in which the machine had time for frames of each class: of a fifth of a second others may take all of a window.
 fn tried(scene: &Testbed, switch: &Switch, spec: &TrialSpec, under_test: &mut dyn UnderTest) -> Outcome {
+    let had_time = |outcome: &Outcome| outcome.trial.classes.iter().all(|class| class.received > 0);
+    for _ in 0..4 {
+        let outcome = tried_once(scene, switch, spec, under_test);
+        if had_time(&outcome) {
+            return outcome;
+        }
+    }
+    tried_once(scene, switch, spec, under_test)
+}
+
+fn tried_once(scene: &Testbed, switch: &Switch, spec: &TrialSpec, under_test: &mut dyn UnderTest) -> Outcome {
     let port = |host: usize| scene.hosts[host].within(|| PacketPort::open(HOST, 256)).unwrap().unwrap();
     let flows: Vec<Flow> = spec.offers.iter().map(|offer| offer.flow.clone()).collect();
     let (mut sender, mut receiver) = (port(0), port(1));
