@@ -158,13 +158,13 @@ fn a_grandmaster_that_is_killed_and_comes_back_is_reported_by_the_one_that_follo
 #[test]
 fn a_follower_whose_ptp4l_hangs_did_not_have_the_time_throughout() {
     let Some(cable) = cable(NETWORK) else { return };
-    let mut b = cable.start("b", "network.toml");
-    wait_until("its program", || cable.programs().len() == 1);
-    let program = cable.programs()[0] as u32;
     let mut a = cable.start("a", "network.toml");
     a.event("grandmaster");
+    let of_a = cable.programs();
+    let mut b = cable.start("b", "network.toml");
     b.event("follows");
     b.until("an offset", |document| document["offset_ns"].is_i64());
+    let program = cable.programs().into_iter().find(|program| !of_a.contains(program)).unwrap() as u32;
     send(program, Signal::STOP);
     let silent = b.event("silent");
     send(program, Signal::CONT);
