@@ -132,6 +132,9 @@ fn a_base_time_that_was_looked_for_is_one_to_talk_from() {
     let nowhere = base_time(&["--cpu", "1023"]);
     assert_eq!((nowhere.status.code(), stdout(&nowhere)), (Some(2), String::new()));
     assert!(stderr(&nowhere).starts_with("ontick: CPU 1023 is not online"), "{}", stderr(&nowhere));
+    let own = base_time(&["--policy", "deadline:200us/1ms/1ms"]);
+    assert_eq!((own.status.code(), stdout(&own)), (Some(2), String::new()));
+    assert!(stderr(&own).contains("held up by its own budget"), "{}", stderr(&own));
     let refused = in_folder(&cable.folder, "base-time", "b", &[]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).starts_with("ontick: station b sends "), "{}", stderr(&refused));

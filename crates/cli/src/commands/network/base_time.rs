@@ -47,6 +47,12 @@ impl BaseTime {
         if streams.is_empty() {
             return Err(Failure::new(EndpointError::SendsNothing(self.station)));
         }
+        if matches!(self.policy, Policy::Deadline { .. }) {
+            return Err(Failure::new(
+                "a thread of policy deadline is held up by its own budget, and cannot watch what else holds its CPU up: name \
+                 another (--policy fifo:99)",
+            ));
+        }
         let cpu = Cpu::choose(self.cpu, self.policy);
         let place = CorePlacement { cpu, policy: self.policy, never_rest: false };
         let base = quiet_base(&streams, place, self.ahead).map_err(Failure::new)?;
