@@ -52,14 +52,18 @@ pub const MOVE_32: u8 = 0xbc;
 pub const SET: u8 = 0xb7;
 /// To a register, the sum with the value.
 pub const ADD: u8 = 0x07;
+/// To a register, the sum with another one.
+pub const ADD_REGISTER: u8 = 0x0f;
 /// To a register, the bits that the value has too.
 pub const AND: u8 = 0x57;
 /// To a register, the bits of another one too.
 pub const OR: u8 = 0x4f;
+/// To a register, the bits of the value too.
+pub const OR_VALUE: u8 = 0x47;
 /// A register, by so many bits.
 pub const SHIFT_LEFT: u8 = 0x67;
-/// To memory, the sum with a register, whoever else adds.
-pub const ADD_ATOMIC_64: u8 = 0xdb;
+/// To memory and a register, at once for all CPUs: which of those below, the value says.
+pub const ATOMIC_64: u8 = 0xdb;
 /// Turns a register's octets to those of a network, or back.
 pub const TO_BIG_ENDIAN: u8 = 0xdc;
 /// Over so many instructions.
@@ -82,6 +86,13 @@ pub const JUMP_UNLESS_EQUAL_32: u8 = 0x56;
 pub const CALL: u8 = 0x85;
 /// The end; the result is in register 0.
 pub const EXIT: u8 = 0x95;
+
+/// As value of an [`ATOMIC_64`]: the memory becomes the sum with the register.
+pub const ATOMIC_ADD: i32 = 0;
+/// The same, and the register becomes what the memory was.
+pub const ATOMIC_FETCH_ADD: i32 = 1;
+/// The register and the memory change places. What was written before is seen before.
+pub const ATOMIC_EXCHANGE: i32 = 0xe1;
 
 /// As source of a [`LOAD_IMMEDIATE_64`]: the value is a map's descriptor.
 pub const MAP: u8 = 1;

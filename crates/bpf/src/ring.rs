@@ -1,61 +1,66 @@
-//! A ring that programs on all CPUs write, and this process reads (Documentation/bpf/ringbuf.rst).
-#![allow(unsafe_code)]
+//! A ring of records that programs on all CPUs write, and this process reads. It is memory and nothing more: where the
+//! kernel's own ring (Documentation/bpf/ringbuf.rst) takes a lock and calls two functions for each record, a program adds
+//! one to a number here.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::os::fd::AsRawFd;
 
-use crate::map;
-use crate::pages::{Pages, page_size};
-use crate::records;
+use crate::instruction::{
+    ADD, ADD_REGISTER, AND, ATOMIC_64, ATOMIC_EXCHANGE, ATOMIC_FETCH_ADD, LOAD_IMMEDIATE_64, MAP_VALUE, MOVE, OR, SET,
+    SHIFT_LEFT,
+};
+use crate::map::Shared;
+use crate::records::{Reader, WORDS};
+use crate::{Instruction, instruction};
 
-const RINGBUF: u32 = 27;
+/// Octets of a record.
+const RECORD: usize = WORDS * 8;
 
-/// The kernel writes, this process reads.
+/// Programs write, this process reads.
 #[derive(Debug)]
 pub struct Ring {
-    map: OwnedFd,
-    /// How far this process has read.
-    read: Pages,
-    /// How far the kernel has written, and behind that page the records, twice: so none is in two parts.
-    written: Pages,
-    page: usize,
-    size: usize,
+    /// How many records were begun.
+    taken: Shared,
+    records: Shared,
+    places: usize,
+    reader: Reader,
 }
 
 impl Ring {
-    /// One of so many octets, a power of two of pages.
+    /// One of so many octets, a power of two.
     pub fn new(size: usize) -> io::Result<Self> {
-        let page = page_size();
-        let size = size.max(page).next_power_of_two();
-        let map = map::create(RINGBUF, 0, 0, size as u32)?;
-        let read = Pages::map(&map, libc::PROT_READ | libc::PROT_WRITE, 0, page)?;
-        let written = Pages::map(&map, libc::PROT_READ, page, page + 2 * size)?;
-        Ok(Self { map, read, written, page, size })
+        let places = (size / RECORD).max(1).next_power_of_two();
+        let (taken, records) = (Shared::new(1)?, Shared::new(places * WORDS)?);
+        Ok(Self { taken, records, places, reader: Reader::default() })
     }
 
-    /// For programs, which take it as source [`crate::instruction::MAP`].
-    pub fn map(&self) -> &OwnedFd {
-        &self.map
-    }
-
-    /// What was written since, record by record, up to one that is being written.
-    pub fn take(&mut self, mut found: impl FnMut(&[u8])) {
-        let (page, base) = (self.page, self.written.base());
-        let header = |at: usize| {
-            // SAFETY: records begin at multiples of 8 within the pages, and their first word is written atomically.
-            unsafe { AtomicU32::from_ptr(base.add(page + at).cast()) }
+    /// Begins a record in a program: where it is, to a register, and its number, to another. Changes register 1.
+    pub fn begin(&self, place: u8, number: u8) -> Vec<Instruction> {
+        let address = |shared: &Shared| {
+            [instruction(LOAD_IMMEDIATE_64, 1, MAP_VALUE, 0, shared.map().as_raw_fd()), instruction(0, 0, 0, 0, 0)]
         };
-        let record = |at: usize, length: usize| {
-            // SAFETY: within the pages, as these have the records twice; the kernel does not write what was not read.
-            found(unsafe { std::slice::from_raw_parts(base.add(page + at), length) });
-        };
-        records::take(position(&self.read), position(&self.written), self.size, header, record);
+        let take = [instruction(SET, number, 0, 0, 1), instruction(ATOMIC_64, 1, number, 0, ATOMIC_FETCH_ADD)];
+        let find = [
+            instruction(MOVE, place, number, 0, 0),
+            instruction(AND, place, 0, 0, self.places as i32 - 1),
+            instruction(SHIFT_LEFT, place, 0, 0, RECORD.trailing_zeros() as i32),
+            instruction(ADD_REGISTER, place, 1, 0, 0),
+        ];
+        [&address(&self.taken)[..], &take, &address(&self.records), &find].concat()
     }
-}
 
-/// The number that they begin with.
-fn position(pages: &Pages) -> &AtomicUsize {
-    // SAFETY: within the mapping, aligned, and written by atomic stores only.
-    unsafe { AtomicUsize::from_ptr(pages.base().cast()) }
+    /// Ends it, with what a register has in its lower half as half of the last word. Changes that register and the number's.
+    pub fn end(place: u8, number: u8, half: u8) -> [Instruction; 4] {
+        [
+            instruction(ADD, number, 0, 0, 1),
+            instruction(SHIFT_LEFT, number, 0, 0, 32),
+            instruction(OR, half, number, 0, 0),
+            instruction(ATOMIC_64, place, half, RECORD as i16 - 8, ATOMIC_EXCHANGE),
+        ]
+    }
+
+    /// What was written since, and how many records were lost.
+    pub fn take(&mut self, found: impl FnMut([u64; WORDS])) -> u64 {
+        self.reader.take(self.places as u64, self.taken.word(0), |word| self.records.word(word), found)
+    }
 }

@@ -1,7 +1,7 @@
 //! Memory that the kernel shares: here the other side is a thread that does what the kernel promises.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use loom::cell::UnsafeCell;
 use loom::thread;
@@ -169,50 +169,60 @@ pub fn packet_ring() {
     assert_eq!(came.len(), put as usize);
 }
 
-/// Room for two records of eight octets, each after a header of eight.
+/// Room for two records that programs write, and how many they have begun.
 #[derive(Default)]
 struct Records {
-    read: AtomicUsize,
-    written: AtomicUsize,
-    headers: [AtomicU32; 2],
-    cells: [Cell<u64>; 2],
+    taken: AtomicU64,
+    words: [AtomicU64; 2 * bpf::WORDS],
 }
 
-pub fn bpf_records() {
-    const BUSY: u32 = 1 << 31;
-    const DISCARDED: u32 = 1 << 30;
+impl Records {
+    /// What a program does: the kernel orders all before and after what it does at once for all CPUs.
+    fn write(&self) {
+        let number = self.taken.fetch_add(1, Ordering::AcqRel);
+        fence(Ordering::SeqCst);
+        let place = (number % 2) as usize * bpf::WORDS;
+        (0..bpf::WORDS - 1).for_each(|n| self.words[place + n].store(number, Ordering::Relaxed));
+        self.words[place + bpf::WORDS - 1].swap((number + 1) << 32 | number, Ordering::AcqRel);
+    }
+
+    /// Adds what a look finds to the numbers of those found before; returns how many were lost.
+    fn look(&self, reader: &mut bpf::Reader, found: &mut Vec<u64>) -> u64 {
+        reader.take(
+            2,
+            &self.taken,
+            |word| &self.words[word],
+            |words| {
+                let number = words[0];
+                assert_eq!(words, [number, number, number, (number + 1) << 32 | number]);
+                found.push(number);
+            },
+        )
+    }
+}
+
+fn records(writers: usize, each: u64) {
     let ring = Arc::new(Records::default());
-    let kernel = thread::spawn({
-        let ring = ring.clone();
-        move || {
-            let mut put = 0;
-            for _ in 0..TURNS {
-                if put * 16 - ring.read.load(Ordering::Acquire) < 32 {
-                    let (header, cell) = (&ring.headers[put % 2], &ring.cells[put % 2]);
-                    header.store(8 | BUSY, Ordering::Relaxed);
-                    put += 1;
-                    ring.written.store(put * 16, Ordering::Release);
-                    cell.write(put as u64);
-                    // The second is given up by the program.
-                    header.swap(8 | if put == 2 { DISCARDED } else { 0 }, Ordering::AcqRel);
-                }
-            }
-            put as u64
-        }
-    });
-    let mut found = Vec::new();
-    let mut look = || {
-        let record = |at: usize, length: usize| {
-            assert_eq!((at % 16, length), (8, 8));
-            found.push(ring.cells[at / 16].read());
-        };
-        bpf::take(&ring.read, &ring.written, 32, |at| &ring.headers[at / 16], record);
-    };
-    look();
-    look();
-    let put = kernel.join().unwrap();
-    look();
-    assert!(found.iter().copied().eq((1..=put).filter(|record| *record != 2)), "{found:?} of {put}");
+    let write = |ring: Arc<Records>| thread::spawn(move || (0..each).for_each(|_| ring.write()));
+    let writers: Vec<_> = (0..writers).map(|_| write(ring.clone())).collect();
+    let (mut reader, mut found) = (bpf::Reader::default(), Vec::new());
+    let mut lost = ring.look(&mut reader, &mut found);
+    let written = writers.len() as u64 * each;
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    lost += ring.look(&mut reader, &mut found);
+    assert!(found.is_sorted_by(|one, next| one < next), "{found:?}");
+    assert_eq!(found.len() as u64 + lost, written, "{found:?}");
+    assert!(written > 2 || lost == 0, "{lost} lost, and there was room");
+}
+
+/// Programs on two CPUs.
+pub fn bpf_records() {
+    records(2, 1);
+}
+
+/// More than there is room for.
+pub fn bpf_lapped() {
+    records(1, 3);
 }
 
 /// Room for four octets.

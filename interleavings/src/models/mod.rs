@@ -18,7 +18,7 @@ const fn interrupted(most: usize, model: Model) -> Model {
     Model { interrupted: Some(most), ..model }
 }
 
-pub static ALL: [Model; 26] = [
+pub static ALL: [Model; 27] = [
     interrupted(2, model("recorder-squares", recorder::squares, "a sum of 128 bits is read whole, and never falls")),
     model("recorder-extremes", recorder::extremes, "a sample that is counted is in the sums and the extremes"),
     interrupted(
@@ -79,13 +79,10 @@ pub static ALL: [Model; 26] = [
         model("addresses", addresses::learned, "no core reads the port of another address, whatever others learn"),
     ),
     model("packet-ring", kernel::packet_ring, "each frame is read whole, once and in order"),
+    interrupted(2, model("bpf-records", kernel::bpf_records, "each record is read whole, once and in order")),
     interrupted(
-        3,
-        model(
-            "bpf-records",
-            kernel::bpf_records,
-            "each record is read whole, once and in order, and none that was given up",
-        ),
+        2,
+        model("bpf-lapped", kernel::bpf_lapped, "one that is written over is lost, counted, and not read in parts"),
     ),
     interrupted(
         3,

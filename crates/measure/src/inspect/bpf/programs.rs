@@ -1,13 +1,11 @@
 //! The programs, and what they write.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use ontick_bpf::instruction::{
-    ADD_ATOMIC_64, CALL, EXIT, JUMP_IF_EQUAL, JUMP_IF_EQUAL_32, JUMP_UNLESS_EQUAL, LOAD_32, LOAD_64, LOAD_IMMEDIATE_64,
-    MAP, MAP_VALUE, MOVE, MOVE_32, OR, SET, SHIFT_LEFT, STORE_32, STORE_64, STORE_VALUE_32,
+    CALL, EXIT, JUMP_IF_EQUAL, JUMP_IF_EQUAL_32, LOAD_32, LOAD_64, MOVE_32, OR, OR_VALUE, SET, SHIFT_LEFT, STORE_64,
 };
-use ontick_bpf::map::Counter;
 use ontick_bpf::ring::Ring;
 use ontick_bpf::tracepoint::attach;
 use ontick_bpf::{Instruction, instruction};
@@ -20,32 +18,24 @@ use crate::inspect::perf::records::{Body, Record};
 const KTIME_GET_NS: i32 = 5;
 const GET_SMP_PROCESSOR_ID: i32 = 8;
 const GET_CURRENT_PID_TGID: i32 = 14;
-const RINGBUF_RESERVE: i32 = 131;
-const RINGBUF_SUBMIT: i32 = 132;
-/// Nobody is woken up for a record.
-const NO_WAKEUP: i32 = 1;
 
-/// A record: when, a value, two threads, the CPU, what. The value is what a call returned, or the state in which a thread
-/// lost its CPU (0: it would have gone on).
-const RECORD: usize = 32;
-const ENDED_CALL: i32 = 1;
-const SWITCHED: i32 = 2;
-const WOKEN: i32 = 3;
+/// What a record tells. Its words: when, a value, two threads, and in the lower half of the last the CPU and this number.
+/// The value is what a call returned, or the state in which a thread lost its CPU (0: it would have gone on).
+const ENDED_CALL: u8 = 1;
+const SWITCHED: u8 = 2;
+const WOKEN: u8 = 3;
 
 /// Programs at work, until this is dropped. Nothing of them outlives the process.
 #[derive(Debug)]
 pub struct Programs {
     ring: Ring,
-    lost: Counter,
-    /// Of those that were lost, so many were told.
-    told: u64,
     _attached: Vec<OwnedFd>,
 }
 
 impl Programs {
     /// Records these events in a ring of so many octets: of `inspected`, but context switches of all.
     pub fn attach(kernel: &Kernel, traces: &[Trace], inspected: &[i32], all: &[i32], ring: usize) -> io::Result<Self> {
-        let (ring, lost) = (Ring::new(ring)?, Counter::new()?);
+        let ring = Ring::new(ring)?;
         let programs = traces.iter().filter_map(|trace| match trace {
             Trace::Exit => Some((kernel.exit, exit(inspected), ENDED_CALL)),
             Trace::Waking => Some((kernel.waking, waking(kernel, inspected), WOKEN)),
@@ -53,32 +43,26 @@ impl Programs {
             _ => None,
         });
         let attached = programs
-            .map(|(tracepoint, program, what)| attach(tracepoint, &[program, record(what, &ring, &lost)].concat()))
+            .map(|(tracepoint, program, what)| attach(tracepoint, &[program, record(what, &ring)].concat()))
             .collect::<io::Result<_>>()?;
-        Ok(Self { ring, lost, told: 0, _attached: attached })
+        Ok(Self { ring, _attached: attached })
     }
 
     /// What was recorded since.
     pub fn take(&mut self, mut found: impl FnMut(Record)) {
-        self.ring.take(|bytes| records(bytes).into_iter().flatten().for_each(&mut found));
-        let lost = self.lost.read().unwrap_or(self.told);
-        if lost > self.told {
-            found(Record { at_ns: 0, tid: 0, cpu: 0, body: Body::Lost(lost - self.told) });
-            self.told = lost;
+        let lost = self.ring.take(|words| records(words).into_iter().flatten().for_each(&mut found));
+        if lost > 0 {
+            found(Record { at_ns: 0, tid: 0, cpu: 0, body: Body::Lost(lost) });
         }
     }
 }
 
 /// The threads' events that a record tells of; of a switch those of both threads.
-fn records(bytes: &[u8]) -> [Option<Record>; 2] {
-    let bytes: Option<&[u8; RECORD]> = bytes.first_chunk();
-    let Some(bytes) = bytes else { return [None, None] };
-    let word = |at: usize| bytes[at..].first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
-    let half = |at: usize| bytes[at..].first_chunk().map_or(0, |half| u32::from_ne_bytes(*half));
-    let (at_ns, value, cpu) = (word(0), word(8), half(24));
-    let (tid, other) = (word(16) as u32 as i32, (word(16) >> 32) as i32);
+fn records([at_ns, value, threads, last]: [u64; 4]) -> [Option<Record>; 2] {
+    let (tid, other) = (threads as u32 as i32, (threads >> 32) as i32);
+    let (cpu, what) = (last as u32 >> 8, last as u8);
     let of = |tid, body| Some(Record { at_ns, tid, cpu, body });
-    match half(28) as i32 {
+    match what {
         ENDED_CALL => [of(tid, Body::Returned { result: value as i64 }), None],
         SWITCHED => [of(tid, Body::Out { preempted: value == 0 }), of(other, Body::In)],
         WOKEN => [of(tid, Body::Woken { waker: other }), None],
@@ -139,36 +123,19 @@ fn call(function: i32) -> Instruction {
     instruction(CALL, 0, 0, 0, function)
 }
 
-/// Writes the record, or counts it as lost where there is no room, and ends.
-fn record(what: i32, ring: &Ring, lost: &Counter) -> Vec<Instruction> {
-    let [zero, end] = nothing();
-    vec![
-        instruction(LOAD_IMMEDIATE_64, 1, MAP, 0, ring.map().as_raw_fd()),
-        instruction(0, 0, 0, 0, 0),
-        instruction(SET, 2, 0, 0, RECORD as i32),
-        instruction(SET, 3, 0, 0, 0),
-        call(RINGBUF_RESERVE),
-        instruction(JUMP_UNLESS_EQUAL, 0, 0, 6, 0),
-        instruction(LOAD_IMMEDIATE_64, 1, MAP_VALUE, 0, lost.map().as_raw_fd()),
-        instruction(0, 0, 0, 0, 0),
-        instruction(SET, 2, 0, 0, 1),
-        instruction(ADD_ATOMIC_64, 1, 2, 0, 0),
-        zero,
-        end,
-        instruction(MOVE, 8, 0, 0, 0),
-        instruction(STORE_64, 8, 7, 8, 0),
-        instruction(STORE_64, 8, 9, 16, 0),
+/// Writes the record, and ends.
+fn record(what: u8, ring: &Ring) -> Vec<Instruction> {
+    let (place, number) = (8, 6);
+    let words = [
+        instruction(STORE_64, place, 7, 8, 0),
+        instruction(STORE_64, place, 9, 16, 0),
         call(KTIME_GET_NS),
-        instruction(STORE_64, 8, 0, 0, 0),
+        instruction(STORE_64, place, 0, 0, 0),
         call(GET_SMP_PROCESSOR_ID),
-        instruction(STORE_32, 8, 0, 24, 0),
-        instruction(STORE_VALUE_32, 8, 0, 28, what),
-        instruction(MOVE, 1, 8, 0, 0),
-        instruction(SET, 2, 0, 0, NO_WAKEUP),
-        call(RINGBUF_SUBMIT),
-        zero,
-        end,
-    ]
+        instruction(SHIFT_LEFT, 0, 0, 0, 8),
+        instruction(OR_VALUE, 0, 0, 0, i32::from(what)),
+    ];
+    [&ring.begin(place, number)[..], &words, &Ring::end(place, number, 0), &nothing()].concat()
 }
 
 #[cfg(test)]
@@ -212,17 +179,13 @@ mod tests {
 
     #[test]
     fn a_record_tells_of_one_thread_or_of_two() {
-        let record = |value: i64, what: i32| {
-            let bytes = [1_000u64, value as u64, 7 | 9 << 32, 3 | (what as u64) << 32];
-            records(&bytes.map(u64::to_le_bytes).concat())
-        };
+        let record =
+            |value: i64, what: u8| records([1_000, value as u64, 7 | 9 << 32, 5 << 32 | 3 << 8 | u64::from(what)]);
         let of = |tid, body| Some(Record { at_ns: 1_000, tid, cpu: 3, body });
-        if cfg!(target_endian = "little") {
-            assert_eq!(record(-11, ENDED_CALL), [of(7, Body::Returned { result: -11 }), None]);
-            assert_eq!(record(0, SWITCHED), [of(7, Body::Out { preempted: true }), of(9, Body::In)]);
-            assert_eq!(record(1, SWITCHED), [of(7, Body::Out { preempted: false }), of(9, Body::In)]);
-            assert_eq!(record(0, WOKEN), [of(7, Body::Woken { waker: 9 }), None]);
-        }
-        assert_eq!((record(0, 77), records(&[0; 8])), ([None, None], [None, None]));
+        assert_eq!(record(-11, ENDED_CALL), [of(7, Body::Returned { result: -11 }), None]);
+        assert_eq!(record(0, SWITCHED), [of(7, Body::Out { preempted: true }), of(9, Body::In)]);
+        assert_eq!(record(1, SWITCHED), [of(7, Body::Out { preempted: false }), of(9, Body::In)]);
+        assert_eq!(record(0, WOKEN), [of(7, Body::Woken { waker: 9 }), None]);
+        assert_eq!(record(0, 77), [None, None]);
     }
 }

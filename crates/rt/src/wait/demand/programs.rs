@@ -6,7 +6,7 @@
 use std::os::fd::AsRawFd;
 
 use ontick_bpf::instruction::{
-    ADD_ATOMIC_64, AND, CALL, EXIT, JUMP, JUMP_IF_EQUAL_32, JUMP_IF_GREATER_SIGNED, JUMP_IF_LESS_SIGNED_32,
+    AND, ATOMIC_64, ATOMIC_ADD, CALL, EXIT, JUMP, JUMP_IF_EQUAL_32, JUMP_IF_GREATER_SIGNED, JUMP_IF_LESS_SIGNED_32,
     JUMP_UNLESS_EQUAL, JUMP_UNLESS_EQUAL_32, LOAD_32, LOAD_64, LOAD_IMMEDIATE_64, MAP_VALUE, MOVE, SET, STORE_64,
 };
 use ontick_bpf::map::Shared;
@@ -131,5 +131,5 @@ fn counts(register: u8, shared: &Shared) -> [Instruction; 2] {
 
 /// To one of them.
 fn add(register: u8, word: usize, number: i32) -> [Instruction; 2] {
-    [instruction(SET, 2, 0, 0, number), instruction(ADD_ATOMIC_64, register, 2, word as i16 * 8, 0)]
+    [instruction(SET, 2, 0, 0, number), instruction(ATOMIC_64, register, 2, word as i16 * 8, ATOMIC_ADD)]
 }
