@@ -66,6 +66,26 @@ impl Drops {
     }
 }
 
+/// What was seen at one moment.
+#[derive(Debug, Clone)]
+pub struct Look {
+    pub frames: Frames,
+    pub drops: Drops,
+    /// How often the core of the switch has looked around, and how often the stations have.
+    pub turns: [u64; 2],
+}
+
+/// Core and stations have looked around so often that they would have met what was under way.
+const TURNS: [u64; 2] = [1000, 2];
+
+/// Whether no frame was under way at the later of two looks. Drops of interfaces, which the switch may have counted, too, can
+/// hide that some were.
+pub fn is_quiet(before: &Look, now: &Look) -> bool {
+    let turned = (0..2).all(|n| now.turns[n] >= before.turns[n] + TURNS[n]);
+    let frames = |look: &Look| (look.frames.sent, look.frames.received, look.frames.overflowed);
+    turned && frames(before) == frames(now) && before.drops == now.drops
+}
+
 /// Whether the frames between two moments at which none was under way add up; how many were lost and counted.
 pub fn balance(before: &Frames, after: &Frames, drops: Drops) -> Result<u64, String> {
     let sent = after.sent - before.sent;
@@ -95,6 +115,20 @@ mod tests {
         assert!(balance(&before, &frames(200, 191), drops(0, 0)).is_err(), "one came twice");
         assert!(balance(&before, &frames(200, 190), drops(1, 0)).is_err(), "one came and is counted as dropped");
         assert_eq!(balance(&before, &Frames { overflowed: 1, ..frames(200, 189) }, drops(0, 0)), Ok(0));
+    }
+
+    #[test]
+    fn what_stands_still_because_nobody_looks_is_not_quiet() {
+        let look = |received, by_switch, turns| Look {
+            frames: frames(100, received),
+            drops: Drops { by_switch, by_interfaces: 0 },
+            turns,
+        };
+        let before = look(90, 0, [5000, 7]);
+        assert!(is_quiet(&before, &look(90, 0, [6000, 9])));
+        let under_way =
+            [look(91, 0, [6000, 9]), look(90, 1, [6000, 9]), look(90, 0, [5999, 9]), look(90, 0, [6000, 8])];
+        assert!(under_way.iter().all(|now| !is_quiet(&before, now)));
     }
 
     #[test]

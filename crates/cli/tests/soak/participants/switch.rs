@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{Count, PATIENCE, Participant};
-use crate::oracle::frames::{CLASSES, Drops, Frames, balance};
+use crate::oracle::frames::{CLASSES, Drops, Frames, Look, balance, is_quiet};
 use crate::site::{Killed, Site};
 
 /// The second of the experimental EtherTypes (IEEE 802, 88-b6; the switch's own probes have the first), behind a tag whose
@@ -48,6 +48,8 @@ struct Traffic {
 #[derive(Default)]
 struct Stations {
     frames: Frames,
+    /// How often they have looked what came.
+    turns: u64,
     sends: bool,
     ended: bool,
 }
@@ -71,6 +73,7 @@ impl Traffic {
                     }
                 }
                 stations.frames.overflowed += to.overflowed();
+                stations.turns += 1;
                 let next = stations.frames.next();
                 // One that the interface does not take is not sent: the cable is out.
                 if stations.sends && from.send(&frame(next)) == Sent::Done {
@@ -88,7 +91,12 @@ impl Traffic {
     }
 
     fn frames(&self) -> Frames {
-        self.stations.lock().expect("the stations work").frames.clone()
+        self.look().0
+    }
+
+    fn look(&self) -> (Frames, u64) {
+        let stations = self.stations.lock().expect("the stations work");
+        (stations.frames.clone(), stations.turns)
     }
 }
 
@@ -189,22 +197,20 @@ impl Switching {
     pub fn settle(&mut self) -> Vec<String> {
         self.traffic.send(false);
         let until = Instant::now() + PATIENCE;
+        let mut last = None;
         let balanced = loop {
-            let Some(counted) = self.counters().as_ref().and_then(Drops::of_switch) else {
+            let Some((now, counted, by_interfaces)) = self.look() else {
                 return vec!["switch: its status has no counters".into()];
             };
-            let by_interfaces = self.dropped_by_interfaces();
-            let now = self.traffic.frames();
-            let drops =
-                Drops { by_switch: counted - self.counted_by_switch, by_interfaces: by_interfaces - self.before.1 };
-            match balance(&self.before.0, &now, drops) {
-                Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(100)),
-                balanced => {
-                    self.count.delivered += now.received - self.before.0.received;
-                    (self.before, self.counted_by_switch) = ((now, by_interfaces), counted);
-                    break balanced;
-                }
+            let balanced = balance(&self.before.0, &now.frames, now.drops);
+            let is_over = balanced.is_ok() && last.as_ref().is_some_and(|last| is_quiet(last, &now));
+            if is_over || Instant::now() >= until {
+                self.count.delivered += now.frames.received - self.before.0.received;
+                (self.before, self.counted_by_switch) = ((now.frames, by_interfaces), counted);
+                break balanced;
             }
+            last = Some(now);
+            std::thread::sleep(Duration::from_millis(100));
         };
         self.traffic.send(true);
         match balanced {
@@ -214,6 +220,16 @@ impl Switching {
             }
             Err(why) => vec![format!("switch: {why}")],
         }
+    }
+
+    /// What is to be seen now, and what switch and interfaces have dropped in all.
+    fn look(&self) -> Option<(Look, u64, u64)> {
+        let counters = self.counters()?;
+        let (counted, turns) = (Drops::of_switch(&counters)?, counters["turns"].as_u64()?);
+        let by_interfaces = self.dropped_by_interfaces();
+        let (frames, looks) = self.traffic.look();
+        let drops = Drops { by_switch: counted - self.counted_by_switch, by_interfaces: by_interfaces - self.before.1 };
+        Some((Look { frames, drops, turns: [turns, looks] }, counted, by_interfaces))
     }
 
     /// Takes a cable out, or puts it in.
