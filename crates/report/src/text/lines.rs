@@ -54,12 +54,13 @@ pub(super) fn dotted(parts: &[String], room: usize) -> String {
     parts.iter().map(|p| whole(&printable(p))).collect::<Vec<_>>().join(" · ")
 }
 
-/// Words that may be parted; a separating dot stays with the word before it, a unit with its number.
+/// Words that may be parted; a separating dot stays with the word before it, a unit with its number, and a number of
+/// several groups of digits is one word.
 fn pieces(words: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for word in words.split([' ', '\n']).filter(|w| !w.is_empty()) {
         let stays = matches!(word, "·" | "us") || word.starts_with('%');
-        match pieces.last_mut().filter(|_| stays) {
+        match pieces.last_mut().filter(|before| stays || goes_on(before, word)) {
             Some(last) => {
                 last.push(' ');
                 last.push_str(word);
@@ -68,6 +69,13 @@ fn pieces(words: &str) -> Vec<String> {
         }
     }
     pieces
+}
+
+/// Whether a number whose thousands are apart goes on in the next word: `13` or `5 013` before `760,`.
+fn goes_on(before: &str, word: &str) -> bool {
+    let group = before.rsplit([' ', GLUE, '(']).next().unwrap_or("");
+    let is_group = (1..=3).contains(&group.len()) && group.bytes().all(|b| b.is_ascii_digit());
+    is_group && word.bytes().take_while(u8::is_ascii_digit).count() == 3
 }
 
 /// At most `width` characters, the last an ellipsis where something was cut.
@@ -97,6 +105,16 @@ mod tests {
         let narrow = "short\nplan      every stream has its\n          place, none waits\n  gates     a 1us, b 2us, c 3us, d\n            4us, e 5us\n  there is no label in here at all,\n  you see\n";
         assert_eq!(fitted(text, 36), narrow);
         assert_eq!(fitted(text, 80), text);
+    }
+
+    #[test]
+    fn a_number_of_several_groups_is_not_parted() {
+        let text = "of 740 200 messages (1 508 late, 17 224 early)";
+        assert_eq!(hanging("", "", text, 8), "of\n740 200\nmessages\n(1 508\nlate,\n17 224\nearly)\n");
+        assert_eq!(hanging("", "", "missing 716 131, 2 are late", 12), "missing\n716 131, 2\nare late\n");
+        // Not groups of one number: too long, too short, or no number at all.
+        assert_eq!(hanging("", "", "in 2026 100 of 12 45", 8), "in 2026\n100 of\n12 45\n");
+        assert_eq!(hanging("", "", "port p1 100 times", 8), "port p1\n100\ntimes\n");
     }
 
     proptest! {
