@@ -161,8 +161,8 @@ pub(crate) fn judged(stream: &ProvenStream) -> &'static str {
     match stream {
         _ if stream.holds() => "holds",
         _ if stream.sent == 0 => "not sent",
-        _ if stream.late > 0 => "late",
         _ if stream.lost() > 0 || stream.lost_frames > 0 => "lost",
+        _ if stream.late > 0 => "late",
         _ if stream.early > 0 => "early",
         _ if stream.unsent() > 0 => "not sent",
         _ if stream.jitters() => "jitter",
@@ -224,7 +224,7 @@ mod tests {
             verdict(&of),
             "1 of 2 streams does not keep its promise: of 20 messages 4 were outside of it (3 lost, 1 late). Clocks were up to 5us apart, which is more than the 1us that the plan allows."
         );
-        assert_eq!(ranked(&of).iter().map(|of| judged(of)).collect::<Vec<_>>(), ["late", "holds"]);
+        assert_eq!(ranked(&of).iter().map(|of| judged(of)).collect::<Vec<_>>(), ["lost", "holds"]);
         // Nothing but the spread of latencies is wrong.
         (of.streams[1].received, of.streams[1].late, of.streams[1].jitter_allowed_ns) = (10, 0, 5);
         assert!(
