@@ -67,8 +67,31 @@ const BLOCKS: Entry = (
     "",
 );
 
+/// What two of them mean of messages over a network; no thread acts on them.
+const MESSAGES: [Entry; 2] = [
+    (
+        "latency",
+        "How long after the beginning of its period a message was there with its last bit, by the listener’s clock: the wait of its talker is in it. It is late if that is longer than its deadline.",
+        "L = t(there) − t(period)",
+    ),
+    (
+        "< 3 µs",
+        "The share of all messages that were there less than 3 µs after their period began, rounded down. Each stream’s own promise says more.",
+        "S = |{ i : x(i) < 3 µs }| ∕ n",
+    ),
+];
+
+/// What messages over a network do not have.
+const OF_THREADS: [&str; 2] = ["missed", "page faults, CPU taken away"];
+
 pub(super) fn glossary(body: &mut Markup, runs: &[Named]) {
     let mut entries: Vec<Entry> = ALWAYS.to_vec();
+    if runs.iter().all(|n| n.run.network.is_some()) {
+        entries.retain(|(term, ..)| !OF_THREADS.contains(term));
+        for entry in &mut entries {
+            *entry = MESSAGES.into_iter().find(|of| of.0 == entry.0).unwrap_or(*entry);
+        }
+    }
     if runs.iter().any(|n| n.run.series.iter().any(spins)) {
         entries.push(SPINS);
     }
@@ -84,4 +107,35 @@ pub(super) fn glossary(body: &mut Markup, runs: &[Named]) {
         body.close();
     }
     body.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::slice;
+
+    use ontick_record::network::NetworkProof;
+    use ontick_record::{Measurement, Run};
+
+    use super::*;
+
+    fn of(runs: &[Run]) -> String {
+        let runs: Vec<Named> = runs.iter().map(|run| Named { name: "a", run }).collect();
+        let mut body = Markup::default();
+        glossary(&mut body, &runs);
+        body.finish()
+    }
+
+    #[test]
+    fn latencies_of_messages_are_not_explained_as_those_of_a_thread() {
+        let thread = Run::new("ontick", Measurement::Timer);
+        let network = Run { network: Some(NetworkProof::default()), ..Run::new("ontick", Measurement::NetworkProve) };
+        let (of_thread, of_network) = (of(slice::from_ref(&thread)), of(slice::from_ref(&network)));
+        assert!(of_thread.contains("How late the thread acted") && of_thread.contains("page faults"));
+        assert!(of_network.contains("by the listener’s clock") && of_network.contains("p99.9"));
+        for not in ["the thread acted", "acted on", "page faults", "missed"] {
+            assert!(!of_network.contains(not), "{not}: {of_network}");
+        }
+        // Side by side the general meaning stands.
+        assert!(of(&[thread, network]).contains("How late the thread acted"));
+    }
 }
