@@ -25,7 +25,7 @@ pub(super) fn findings(
         }
         (None, ports) => found.push(possible(ports)),
     }
-    found.extend(iptables(machine, switch));
+    found.extend(iptables(machine, switch, plane));
     found.extend(cpu(machine, switch, plane));
     found.extend(clocks(switch, ports));
     found
@@ -142,8 +142,12 @@ fn privileges(machine: &Machine) -> Finding {
     )
 }
 
-fn iptables(machine: &Machine, switch: Option<&Switch>) -> Option<Finding> {
+/// Frames of the user data plane pass by no bridge of the kernel's.
+fn iptables(machine: &Machine, switch: Option<&Switch>, plane: Option<&Chosen>) -> Option<Finding> {
     let id = "br_netfilter";
+    if plane.and_then(|plane| plane.plane) == Some("user") {
+        return None;
+    }
     match (machine.bridge_calls_iptables?, switch.map(|switch| switch.classifier)) {
         (true, Some(Classifier::Iptables)) => {
             Some(fine(id, "bridged frames go through iptables, as the classifier needs"))

@@ -96,6 +96,17 @@ fn one_queue_and_no_taprio_leave_the_user_s_plane() {
 }
 
 #[test]
+fn bridged_frames_concern_the_kernel_s_plane_alone() {
+    let machine = || Machine { bridge_calls_iptables: Some(true), ..machine(Some(&everything)) };
+    let warned = |file: Option<&Switch>| {
+        let check = check(machine(), &[port("eth1"), port("eth2")], file);
+        check.findings.iter().any(|finding| finding.id == "br_netfilter")
+    };
+    let user = switch(|text| text.replace("\"cell4\"", "\"cell4\"\nplane = \"user\""));
+    assert_eq!((warned(Some(&switch(same))), warned(None), warned(Some(&user))), (true, true, false));
+}
+
+#[test]
 fn what_the_file_asks_for_and_cannot_have_is_bad() {
     let ports = |change: fn(&mut Interface)| {
         let mut two = port("eth2");
