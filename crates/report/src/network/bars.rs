@@ -9,6 +9,8 @@ use crate::plot::{Bar, Gantt, Row};
 
 /// More rows than anybody looks at.
 const MOST_ROWS: usize = 200;
+/// More deadlines than this in a row hide its bars.
+const MOST_DEADLINES: usize = 60;
 
 /// A row for each link with its messages, or for each stream with its way.
 pub fn picture(by_link: bool, network: &Network, table: &Timetable, schedule: &Schedule) -> Gantt {
@@ -23,6 +25,8 @@ pub fn picture(by_link: bool, network: &Network, table: &Timetable, schedule: &S
     };
     let all = drawn.len();
     drawn.truncate(MOST_ROWS);
+    let crowded = |row: &&mut Row| row.deadlines.len() > MOST_DEADLINES;
+    let cleared = drawn.iter_mut().filter(crowded).map(|row| row.deadlines.clear()).count();
     let what = if by_link { "links" } else { "ways to a listener" };
     let legend = match by_link {
         true => {
@@ -38,8 +42,9 @@ pub fn picture(by_link: bool, network: &Network, table: &Timetable, schedule: &S
         if all > MOST_ROWS { format!("the first {MOST_ROWS} of {all} {what}") } else { format!("{all} {what}") };
     let streams = table.placed.iter().flatten().count();
     let about = format!("{streams} streams, {shown}");
+    let without = if cleared > 0 { "; rows with too many deadlines are without" } else { "" };
     let (title, about, along) = match by_link {
-        true => ("When each link is taken", format!("{about}, repeated every {}", exact(span_ns)), ""),
+        true => ("When each link is taken", format!("{about}, repeated every {}{without}", exact(span_ns)), ""),
         false => ("Each stream on its way", about, "time from the beginning of the stream's period"),
     };
     Gantt { title: title.into(), about, span_ns, along: along.into(), legend, rows: drawn, ..Gantt::default() }
@@ -124,4 +129,44 @@ fn of_stream(network: &Network, placed: &Placed) -> Vec<Row> {
         Row { name, bars, deadlines, ..Row::default() }
     };
     ways.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_tsn::network::samples;
+    use ontick_tsn::planning::{Outcome, PlanOptions, gate_control_list, plan};
+
+    use super::*;
+
+    #[test]
+    fn deadlines_that_would_hide_the_messages_of_a_row_are_left_out_and_that_is_said() {
+        let mut network = samples::ring(4, 9);
+        let drawn = |network: &Network| {
+            let Outcome::Planned(table) = plan(network, &PlanOptions::default(), &Timetable::default(), &|| true)
+            else {
+                panic!("the ring was not planned")
+            };
+            let schedule = gate_control_list::schedule(network, &table).unwrap();
+            picture(true, network, &table, &schedule)
+        };
+        let few = drawn(&network);
+        assert!(
+            few.rows.iter().any(|row| !row.deadlines.is_empty()) && !few.about.contains("without"),
+            "{}",
+            few.about
+        );
+        let longest = network.streams.iter().map(|stream| stream.period_ns).max().unwrap();
+        network.streams[0].period_ns = longest * (MOST_DEADLINES as u64 + 1);
+        let many = drawn(&network);
+        let most = many.rows.iter().map(|row| row.deadlines.len()).max().unwrap();
+        assert!(
+            most <= MOST_DEADLINES && many.about.ends_with("rows with too many deadlines are without"),
+            "{}",
+            many.about
+        );
+        assert_eq!(
+            many.rows.iter().map(|row| &row.name).collect::<Vec<_>>(),
+            few.rows.iter().map(|row| &row.name).collect::<Vec<_>>()
+        );
+    }
 }
