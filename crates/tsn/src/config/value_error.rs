@@ -68,6 +68,11 @@ pub enum ValueError {
     /// An address that bridges keep to themselves.
     #[error("frames to {0} are not forwarded by any bridge (IEEE 802.1Q-2022 Table 8-1)")]
     NotForwarded(String),
+    /// A stream with the address of all stations.
+    #[error(
+        "\"{0}\" is the address of all stations: frames of others to it, such as ARP's, would go the stream's way alone; give the stream an address of its own, or leave `address` out"
+    )]
+    Broadcast(String),
     /// A name of no characters.
     #[error("a name is not empty")]
     EmptyName,

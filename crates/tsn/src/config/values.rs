@@ -82,6 +82,14 @@ pub(crate) fn forwarded(text: &str) -> Result<[u8; 6], ValueError> {
     }
 }
 
+/// An address by which switches know a planned stream.
+pub(crate) fn of_stream(text: &str) -> Result<[u8; 6], ValueError> {
+    match forwarded(text)? {
+        [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => Err(ValueError::Broadcast(text.into())),
+        address => Ok(address),
+    }
+}
+
 /// As `mac` reads it.
 pub fn show_mac(bytes: [u8; 6]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).join(":")

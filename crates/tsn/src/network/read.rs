@@ -278,7 +278,7 @@ fn stream(mut table: Table, names: &Names, nodes: &[Node], report: &mut Report) 
     let deadline = table.parsed("deadline", report, values::time);
     let jitter = table.parsed("jitter", report, values::time);
     let queue = table.whole("queue", 1..=7, report);
-    let address = table.parsed("address", report, values::forwarded);
+    let address = table.parsed("address", report, values::of_stream);
     let vlan = table.whole("vlan", 0..=4094, report);
     table.finish(report);
 
@@ -440,6 +440,17 @@ mod tests {
         assert_eq!(period("1ns"), "");
         assert_eq!(period("0.1ns"), "f:4:67: `period`: \"0.1ns\" is less than 1ns");
         assert_eq!(period("0ms"), "f:4:67: `period`: \"0ms\" is less than 1ns");
+    }
+
+    #[test]
+    fn no_stream_has_the_address_of_all_stations() {
+        let address = |text: &str| {
+            let to = format!("size = 64, address = \"{text}\"");
+            said(&format!("{NODES}{LINKS}{}", STREAM.replace("size = 64", &to)))
+        };
+        assert_eq!(address("03:00:00:00:00:01"), "");
+        let refused = address("ff:ff:ff:ff:ff:FF");
+        assert!(refused.starts_with("f:4:68: `address`: \"ff:ff:ff:ff:ff:FF\" is the address of all"), "{refused}");
     }
 
     #[test]
