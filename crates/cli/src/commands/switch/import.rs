@@ -59,7 +59,8 @@ impl Import {
         })?;
         let text = config::write(&switch);
         let parsed = config::read_at(&text, now_ns).map_err(Failure::new)?;
-        file::warn(&parsed.warnings, "line");
+        let name = self.to.as_ref().map_or("output".into(), |path| path.display().to_string());
+        file::warn(&parsed.warnings, &name);
         match &self.to {
             Some(path) => store::write_whole(path, text.as_bytes())?,
             None => terminal::print(&text)?,
