@@ -106,6 +106,9 @@ impl Prove {
             World::Simulation => self.simulate()?,
             World::Namespaces => self.run_in_namespaces()?,
         };
+        if self.output.html.is_some() || self.output.pictures.wanted() {
+            run.facts.extend(run.network.as_ref().and_then(drawn::lacking));
+        }
         let all = std::mem::take(&mut run.requirements);
         self.output.judge(&mut run, |_| true);
         run.requirements.splice(0..0, all);

@@ -1,9 +1,10 @@
 //! What was on links, as records have it to be drawn.
 
 use ontick_network::Passed;
-use ontick_record::network::DrawnLink;
+use ontick_record::network::{DrawnLink, NetworkProof};
 use ontick_tsn::network::{LinkId, Network};
 use ontick_tsn::validate::{Schedule, Window};
+use ontick_units::{count, exact};
 
 /// Networks with more links than this are not drawn, nor are cycles longer than this, in ns.
 const MOST_DRAWN: (usize, u64) = (60, 100_000_000);
@@ -19,10 +20,13 @@ pub fn cycle_ns(network: &Network, schedule: &Schedule) -> u64 {
 }
 
 /// The first cycle of each link that streams use, as long as the longest of them: the shorter ones are in it several times.
+/// Best-effort frames are left out where there is no room for all.
 pub fn links(network: &Network, schedule: &Schedule, passed: &[Vec<Passed>]) -> Vec<DrawnLink> {
-    let (frames, span_ns) = (passed.iter().map(Vec::len).sum::<usize>(), cycle_ns(network, schedule));
+    let span_ns = cycle_ns(network, schedule);
+    let frames = |which: fn(&&Passed) -> bool| passed.iter().flatten().filter(which).count();
+    let (all, of_streams) = (frames(|_| true), frames(|passed| passed.stream.is_some()));
     let opened: u64 = schedule.windows.iter().map(|window| span_ns.div_ceil(window.cycle_ns.max(1))).sum();
-    if frames == 0 || frames > MOST_FRAMES || opened > MOST_WINDOWS {
+    if all == 0 || of_streams > MOST_FRAMES || opened > MOST_WINDOWS {
         return Vec::new();
     }
     let drawn = |(link, passed): (LinkId, &Vec<Passed>)| {
@@ -30,6 +34,8 @@ pub fn links(network: &Network, schedule: &Schedule, passed: &[Vec<Passed>]) -> 
         if windows.is_empty() {
             return None;
         }
+        let passed: Vec<&Passed> =
+            passed.iter().filter(|passed| all <= MOST_FRAMES || passed.stream.is_some()).collect();
         let mut streams: Vec<u32> = passed.iter().filter_map(|passed| passed.stream).collect();
         streams.sort_unstable();
         streams.dedup();
@@ -38,11 +44,26 @@ pub fn links(network: &Network, schedule: &Schedule, passed: &[Vec<Passed>]) -> 
         Some(DrawnLink {
             name: network.link_name(link),
             windows,
-            frames: passed.iter().map(frame).collect(),
+            frames: passed.into_iter().map(frame).collect(),
             names: streams.iter().map(|stream| network.streams[*stream as usize].name.clone()).collect(),
         })
     };
     passed.iter().enumerate().filter_map(drawn).collect()
+}
+
+/// What the picture of a run lacks, for one who asked for it.
+pub fn lacking(of: &NetworkProof) -> Option<String> {
+    let most = count(MOST_FRAMES as u64);
+    let frames = || of.links.iter().flat_map(|link| &link.frames);
+    if of.links.is_empty() {
+        return (of.frames > 0).then(|| {
+            let (links, cycle) = (MOST_DRAWN.0, exact(MOST_DRAWN.1));
+            format!("frames on links are not drawn: of up to {links} links they are, in a cycle of up to {cycle} with up to {most} frames and {most} windows")
+        });
+    }
+    let left_out = of.best_effort > 0 && frames().all(|(stream, ..)| stream.is_some());
+    left_out
+        .then(|| format!("best-effort frames are not drawn: with them a cycle has more than {most} frames on links"))
 }
 
 /// When one of a link's windows is open, from 0 until `span_ns`. They are in order; what touches is one.
@@ -108,5 +129,30 @@ mod tests {
         assert_eq!(drawn.iter().find(|link| link.name == name).unwrap().windows.len(), 8);
         schedule.windows.push(Window { begin_ns: 0, end_ns: 1, cycle_ns: cycle_ns / MOST_WINDOWS, ..first });
         assert_eq!(links(&network, &schedule, &passed), []);
+    }
+
+    #[test]
+    fn best_effort_is_left_out_where_there_is_no_room_and_that_is_said() {
+        let network = samples::ring(4, 9);
+        let Outcome::Planned(table) = plan(&network, &PlanOptions::default(), &Timetable::default(), &|| true) else {
+            panic!("the ring was not planned")
+        };
+        let schedule = gate_control_list::schedule(&network, &table).unwrap();
+        let of = schedule.windows[0].link;
+        let frames = |stream, n| vec![Passed { stream, begin_ns: 1, end_ns: 2 }; n];
+        let run = |of_streams, best_effort: usize| {
+            let mut passed = vec![Vec::new(); network.links.len()];
+            passed[of] = [frames(Some(0), of_streams), frames(None, best_effort)].concat();
+            let links = links(&network, &schedule, &passed);
+            let drawn = links.iter().map(|link| link.frames.len()).sum::<usize>();
+            let proof = NetworkProof { links, best_effort: best_effort as u64, frames: 9, ..NetworkProof::default() };
+            (drawn, lacking(&proof))
+        };
+        assert_eq!(run(3, 5), (8, None));
+        assert_eq!(run(MOST_FRAMES, 0), (MOST_FRAMES, None));
+        let (drawn, note) = run(3, MOST_FRAMES);
+        assert_eq!((drawn, note.unwrap().split(':').next().unwrap()), (3, "best-effort frames are not drawn"));
+        let (drawn, note) = run(MOST_FRAMES + 1, 0);
+        assert_eq!((drawn, note.unwrap().split(':').next().unwrap()), (0, "frames on links are not drawn"));
     }
 }

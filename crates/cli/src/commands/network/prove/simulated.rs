@@ -50,10 +50,9 @@ impl Prove {
         let took = began.elapsed().as_secs_f64().max(1e-9);
         if !self.output.json {
             terminal::say(&format!(
-                "ontick: {} of simulated time took {took:.2} s: {:.2} million frames a second, {:.2} million on links",
+                "ontick: {} of simulated time took {took:.2} s: {} frames a second on links",
                 ontick_units::exact(outcome.simulated_ns),
-                outcome.frames as f64 / took / 1e6,
-                outcome.hops as f64 / took / 1e6
+                ontick_units::count((outcome.hops as f64 / took) as u64)
             ));
         }
         let mut run = document::run(&network, &schedule, &options, &outcome);
