@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_record::store;
 use ontick_report::network::{loads, topology_svg};
+use ontick_report::text::{Style, fitted, labelled};
 use ontick_tsn::network::{Graph, Kind, LinkId, Network};
 use ontick_units::exact;
 use serde_json::json;
@@ -61,7 +62,7 @@ impl Show {
         }
         let text = match self.json {
             true => as_json(&network, &routes, plan.is_some())?,
-            false => text(&network, &routes, about),
+            false => text(&network, &routes, about, &terminal::style()),
         };
         terminal::print(&text)?;
         Ok(Outcome::Met)
@@ -98,8 +99,8 @@ fn head(network: &Network, about: &str) -> String {
     )
 }
 
-fn text(network: &Network, routes: &[Vec<LinkId>], about: &str) -> String {
-    let mut text = ontick_report::text::labelled("network   ", &head(network, about), &terminal::style());
+fn text(network: &Network, routes: &[Vec<LinkId>], about: &str, style: &Style) -> String {
+    let mut text = labelled("network   ", &head(network, about), style);
     let loads = loads(network, routes);
     let mut used: Vec<LinkId> = (0..network.links.len()).filter(|link| loads[*link].1 > 0).collect();
     used.sort_by(|a, b| loads[*b].0.total_cmp(&loads[*a].0).then(a.cmp(b)));
@@ -115,14 +116,20 @@ fn text(network: &Network, routes: &[Vec<LinkId>], about: &str) -> String {
     let wide = network.streams.iter().take(ROWS).map(|stream| stream.name.chars().count()).max().unwrap_or(0).max(6);
     text += &format!("\n  {:wide$}  {:>8}  {:>8}  {:>6}  route\n", "stream", "period", "deadline", "size");
     for (stream, route) in network.streams.iter().zip(routes).take(ROWS) {
-        text += &format!(
-            "  {:wide$}  {:>8}  {:>8}  {:>6}  {}\n",
+        let row = format!(
+            "  {:wide$}  {:>8}  {:>8}  {:>6}",
             stream.name,
             exact(stream.period_ns),
             exact(stream.deadline_ns),
-            stream.size,
-            way(network, stream, route)
+            stream.size
         );
+        let way = way(network, stream, route);
+        text += &row;
+        // One that has no room beside the figures has lines of its own.
+        text += &match row.chars().count() + 2 + way.chars().count() <= style.width {
+            true => format!("  {way}\n"),
+            false => format!("\n{}", fitted(&format!("      {way}"), style)),
+        };
     }
     text + &more(network.streams.len(), "streams")
 }
@@ -174,4 +181,26 @@ fn as_json(network: &Network, routes: &[Vec<LinkId>], planned: bool) -> Result<S
         "streams": network.streams.iter().zip(routes).map(stream).collect::<Vec<_>>(),
     });
     Ok(serde_json::to_string_pretty(&value)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use ontick_tsn::network::samples;
+
+    use super::*;
+
+    #[test]
+    fn routes_without_room_beside_the_figures_stand_below_them() {
+        let mut network = samples::ring(8, 4);
+        let talker = network.streams[0].talker;
+        network.streams[0].listeners =
+            (0..network.nodes.len()).filter(|n| network.nodes[*n].kind == Kind::Station && *n != talker).collect();
+        let routes = shortest(&network);
+        for width in [60, 80, 200] {
+            let text = text(&network, &routes, "shortest paths", &Style { colour: false, width });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            let words = way(&network, &network.streams[0], &routes[0]);
+            assert!(words.split(' ').all(|word| text.contains(word)), "{width}: {text}");
+        }
+    }
 }
