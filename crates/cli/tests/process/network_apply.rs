@@ -160,7 +160,9 @@ fn both_switches_are_set_up_with_one_base_time_carry_frames_and_are_taken_away()
     assert!(stdout(&applied).contains(&format!("Cycles begin at {} ns of TAI", base(0))), "{}", stdout(&applied));
     let again = cell.apply(&[]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("switch s1 is set up already"), "{}", stderr(&again));
+    let set_up = "switches s1, s2 are set up already: `ontick network status ";
+    assert!(stderr(&again).contains(set_up), "{}", stderr(&again));
+    assert!(stderr(&again).contains("`ontick network revert "), "{}", stderr(&again));
 
     carries(&cell);
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use ontick_network::endpoint::Planned;
 use ontick_rt::clock::ClockId;
+use ontick_switch::apply::Journal;
 use ontick_tsn::config;
 use ontick_tsn::model::{Base, Plane, Role, Switch};
 use ontick_tsn::network::Network;
@@ -84,9 +85,27 @@ impl Apply {
             decided.iter().for_each(|one| file::way_back(&one.plan));
             return Ok(Outcome::Met);
         }
+        self.refuse_again(&own)?;
         let applied = together.apply(switches)?;
         terminal::print(&self.text(&applied, base_ns))?;
         Ok(Outcome::Met)
+    }
+
+    /// Refuses what is there already, with the network's own commands: the switches are looked at and removed together.
+    fn refuse_again(&self, own: &[&Node]) -> Result<(), Failure> {
+        let mut there: Vec<&str> = Vec::new();
+        for node in own {
+            let journal = Journal::read(&self.state.folder(&node.name)?)?;
+            there.extend(journal.filter(Journal::is_complete).map(|_| node.name.as_str()));
+        }
+        let these = match there.as_slice() {
+            [] => return Ok(()),
+            [name] => format!("switch {name} is"),
+            names => format!("switches {} are", names.join(", ")),
+        };
+        let status = self.planned.command("ontick network status");
+        let revert = self.planned.network_command("ontick network revert");
+        Err(Failure::new(format!("{these} set up already: `{status}` shows how, `{revert}` restores what was before")))
     }
 
     fn text(&self, applied: &Applied, base_ns: u64) -> String {
