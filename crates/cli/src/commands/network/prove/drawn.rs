@@ -58,7 +58,10 @@ pub fn lacking(of: &NetworkProof) -> Option<String> {
     if of.links.is_empty() {
         return (of.frames > 0).then(|| {
             let (links, cycle) = (MOST_DRAWN.0, exact(MOST_DRAWN.1));
-            format!("frames on links are not drawn: of up to {links} links they are, in a cycle of up to {cycle} with up to {most} frames and {most} windows")
+            format!(
+                "frames on links are not drawn: there are more than {links} links, a cycle is longer than {cycle}, or it has \
+                 more than {most} frames or windows"
+            )
         });
     }
     let left_out = of.best_effort > 0 && frames().all(|(stream, ..)| stream.is_some());
