@@ -22,6 +22,12 @@ const LEAD_NS: u64 = 10_000;
 /// Between samples that are nearer to each other, the processor's caches forget nothing.
 const COLD_NS: u64 = 100 * LEAD_NS;
 
+/// A reading that asks no device and takes longer than this was interrupted, in ns: its values would be of another time than
+/// the one beside them.
+const INTERRUPTED_NS: u64 = 10_000;
+/// An interrupted reading is repeated so often at most, as whoever interrupts may do so for long.
+const REPEATS: u32 = 3;
+
 /// What one turn of the sampler came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -52,6 +58,8 @@ pub struct Sampler {
     sources: Vec<Box<dyn Source>>,
     /// Whether samples are so far apart that its sources are warmed up for each.
     grows_cold: bool,
+    /// How often an interrupted reading is repeated: not at all where that would ask a device once more.
+    repeats: u32,
     ring: Writer,
     begun: bool,
     number: u64,
@@ -81,10 +89,12 @@ impl Sampler {
         };
         let channels = sources.iter().map(|source| source.channels().len()).sum();
         let grows_cold = matches!(trigger, Trigger::Every(period_ns) if *period_ns >= COLD_NS);
+        let repeats = if sources.iter().all(|source| source.asks_no_device()) { REPEATS } else { 0 };
         Ok(Self {
             clockwork,
             sources,
             grows_cold,
+            repeats,
             ring,
             begun: false,
             number: 0,
@@ -131,21 +141,32 @@ impl Sampler {
                 Err(gone) => return Turn::Failed { source: None, errno: gone.0 },
             },
         };
-        let begun_ns = self.clock().now_ns();
-        let mut from = 0;
-        for (index, source) in self.sources.iter_mut().enumerate() {
-            let to = from + source.channels().len();
-            if let Err(errno) = source.read(begun_ns, &mut self.raw[from..to]) {
-                return Turn::Failed { source: Some(index), errno };
-            }
-            from = to;
+        if let Err((index, errno)) = self.read() {
+            return Turn::Failed { source: Some(index), errno };
         }
-        self.at_ns = self.clock().now_ns();
         self.latency_ns = self.at_ns.saturating_sub(trigger_ns);
         if self.begun {
             self.number += missed + 1;
         }
         Turn::Taken { at_ns: self.at_ns, latency_ns: self.latency_ns, missed }
+    }
+
+    /// Reads all sources, and then the clock.
+    fn read(&mut self) -> Result<(), (usize, Errno)> {
+        for repeat in 0..=self.repeats {
+            let begun_ns = self.clock().now_ns();
+            let mut from = 0;
+            for (index, source) in self.sources.iter_mut().enumerate() {
+                let to = from + source.channels().len();
+                source.read(begun_ns, &mut self.raw[from..to]).map_err(|errno| (index, errno))?;
+                from = to;
+            }
+            self.at_ns = self.clock().now_ns();
+            if repeat == self.repeats || self.at_ns.saturating_sub(begun_ns) <= INTERRUPTED_NS {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Hands the last sample on; numbers count from the first that was. Samples that are not kept are practice.
@@ -224,6 +245,56 @@ mod tests {
         fn warm_up(&mut self, now_ns: u64) {
             self.0.lock().unwrap().push((false, now_ns));
         }
+    }
+
+    /// Whose first readings take long, as if something else had the CPU meanwhile.
+    struct Slow {
+        long: u32,
+        reads: Arc<Mutex<u32>>,
+        asks_no_device: bool,
+        channels: [Channel; 1],
+    }
+
+    impl Source for Slow {
+        fn channels(&self) -> &[Channel] {
+            &self.channels
+        }
+
+        fn read(&mut self, now_ns: u64, values: &mut [i64]) -> Result<(), Errno> {
+            let mut reads = self.reads.lock().unwrap();
+            *reads += 1;
+            values[0] = now_ns as i64;
+            if *reads <= self.long {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        }
+
+        fn asks_no_device(&self) -> bool {
+            self.asks_no_device
+        }
+    }
+
+    /// How often the source was read for a sample, and how long before its time the value was read.
+    fn read_for_a_sample(long: u32, asks_no_device: bool) -> (u32, u64) {
+        let reads = Arc::<Mutex<u32>>::default();
+        let channels = [Channel { name: "slow".into(), unit: String::new(), scale: 1.0, offset: 0.0 }];
+        let (writer, _) = ring::new(8, 1);
+        let source = Slow { long, reads: reads.clone(), asks_no_device, channels };
+        let mut sampler =
+            Sampler::new(&Trigger::Every(1_000_000), Phase::Chance, vec![Box::new(source)], writer).unwrap();
+        assert!(matches!(sampler.turn(), Turn::Taken { .. }));
+        let reads = *reads.lock().unwrap();
+        (reads, sampler.at_ns - sampler.raw[0] as u64)
+    }
+
+    #[test]
+    fn values_that_are_not_of_their_time_are_read_again() {
+        let (reads, before_ns) = read_for_a_sample(2, true);
+        // Whatever else runs here may interrupt once more.
+        assert!(reads == 3 && before_ns <= INTERRUPTED_NS || reads == 4, "{reads}, {before_ns}");
+        // Somebody who interrupts again and again does not hold a sample up for ever, and no device is asked twice.
+        assert_eq!((read_for_a_sample(9, true).0, read_for_a_sample(9, false).0), (1 + REPEATS, 1));
     }
 
     fn noted(period_ns: u64) -> (Sampler, Notes) {

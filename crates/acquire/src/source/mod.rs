@@ -56,6 +56,11 @@ pub trait Source: Send {
     /// and asks no device.
     fn warm_up(&mut self, _now_ns: u64) {}
 
+    /// Whether a reading asks no device: it takes next to no time then, and may be done once more.
+    fn asks_no_device(&self) -> bool {
+        false
+    }
+
     /// What of it is simulated, if anything is.
     fn simulated(&self) -> Option<String> {
         None

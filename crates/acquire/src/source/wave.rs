@@ -79,6 +79,10 @@ impl Source for Wave {
         std::hint::black_box(self.value(now_ns));
     }
 
+    fn asks_no_device(&self) -> bool {
+        true
+    }
+
     fn simulated(&self) -> Option<String> {
         Some(format!("a computed {}", self.shape.name()))
     }
