@@ -234,12 +234,10 @@ impl Receiving {
 
     /// Takes a frame that was read; the bytes that are next, as far as they are there now.
     pub fn take(&mut self, frame: Frame) -> Vec<u8> {
-        let Number { stream, index } = Number::of(frame.number);
-        // Nobody's first frame is beyond the first window: that is the middle of another stream.
-        let is_own = self.stream.map_or(index < WINDOW, |own| own == stream);
-        if !is_own {
+        if !self.is_own(&frame) {
             return Vec::new();
         }
+        let Number { stream, index } = Number::of(frame.number);
         if frame.kind == Kind::Acknowledgement {
             self.closed |= self.complete && self.stream.is_some();
             return Vec::new();
@@ -256,6 +254,13 @@ impl Receiving {
             self.complete |= last;
         }
         bytes
+    }
+
+    /// Whether a frame is of this stream.
+    pub fn is_own(&self, frame: &Frame) -> bool {
+        let Number { stream, index } = Number::of(frame.number);
+        // Nobody's first frame is beyond the first window: that is the middle of another stream.
+        self.stream.map_or(index < WINDOW, |own| own == stream)
     }
 
     /// The answer, if one was asked for since the last.

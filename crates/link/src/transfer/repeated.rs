@@ -9,6 +9,7 @@ use ontick_rt::clock::ClockId;
 use super::feed::Fed;
 use super::silence::Silence;
 use super::{Broken, Feed, GLANCE_NS, KEEPALIVE, Reception, Sent, Warning};
+use crate::frame::Kind;
 use crate::repeat::{MOST_DOUBLINGS, Next, Receiving, Sending};
 use crate::setting::Setting;
 use crate::{Decoded, Receiver, Sender};
@@ -116,7 +117,9 @@ pub fn receive(
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
         match received {
             Decoded::Frame { frame, mended, .. } => {
-                got.frames += 1;
+                // A farewell was not counted by who sent it.
+                got.frames += u64::from(frame.kind != Kind::Acknowledgement);
+                got.foreign += u64::from(!receiving.is_own(&frame));
                 got.mended += mended as u64;
                 let bytes = receiving.take(frame);
                 got.bytes += bytes.len() as u64;

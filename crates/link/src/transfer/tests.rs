@@ -177,6 +177,7 @@ mod with_a_return_line {
         // The end is a frame of its own; three farewells follow.
         assert!(sent.frames == 51 + sent.repeated && passed as u64 == sent.frames + 3, "{sent:?} {passed}");
         assert!(got.began && got.complete() && got.bytes == 2_000 && got.damaged == 0, "{got:?}");
+        assert_eq!((got.frames, got.foreign), (sent.frames, 0));
         assert!(came == bytes(2_000));
     }
 
@@ -243,6 +244,21 @@ mod with_a_return_line {
         stop.store(true, Relaxed);
         assert!(sent.complete && !sent.unanswered, "{sent:?}");
         assert!(receives.join().unwrap().complete());
+    }
+
+    /// The sender was killed and started anew: the receiver does not mix what it sends now with what it sent before.
+    #[test]
+    fn frames_of_another_stream_are_counted_as_such() {
+        let (stop, setting) = (AtomicBool::new(false), setting());
+        let (mut sender, mut receiver, _there) = wire(setting, 0, fated(&[]));
+        let (mut back, _answers, _back) = wire(setting, 0, |_| Fate::Arrives);
+        for (stream, index) in [(9, 0), (8, 0), (8, 1)] {
+            sender.send(&frame(stream, index, Kind::Data), &stop).unwrap();
+        }
+        sender.flush(&stop).unwrap();
+        let (out, warn) = (|_: &[u8]| Ok(()), |_| ());
+        let got = repeated::receive(&mut receiver, &mut back, setting, 500_000_000, &stop, out, warn).unwrap();
+        assert_eq!((got.frames, got.foreign, got.bytes, got.complete()), (3, 2, 40, false));
     }
 
     /// Its farewells are lost: a receiver that has everything does not wait for ever, and one that has not waits as long

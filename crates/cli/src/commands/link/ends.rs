@@ -74,6 +74,14 @@ pub fn settle<'n>(lines: impl IntoIterator<Item = &'n Name>) -> Result<(), Failu
     privileges::MEASURING.settle_but(privileges::of_lines(lines))
 }
 
+/// Refuses one line for both directions.
+pub fn differ(output: &Name, input: &Name) -> Result<(), Failure> {
+    match output == input {
+        true => Err(Failure::new(format!("line {output} cannot be driven and watched at once: name two lines"))),
+        false => Ok(()),
+    }
+}
+
 /// Pulses shorter than this are over before a notification wakes anybody, in ns.
 const SHORTEST_NOTIFIED_NS: u64 = 20_000;
 

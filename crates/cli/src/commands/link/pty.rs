@@ -51,6 +51,7 @@ impl Pty {
         let placement = self.placement.placement();
         placement.check()?;
         ends::may_poll(self.method, placement)?;
+        ends::differ(&self.output, &self.input)?;
         let stop = stop::on_signal()?;
         ends::settle([&self.output, &self.input])?;
         let mut own = Terminal::open()?;

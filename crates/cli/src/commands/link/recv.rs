@@ -49,6 +49,7 @@ impl Recv {
         let placement = self.placement.place_beside();
         placement.check()?;
         ends::may_poll(self.method, placement)?;
+        self.return_output.iter().try_for_each(|back| ends::differ(back, &self.input))?;
         let stop = stop::on_signal()?;
         ends::settle([&self.input].into_iter().chain(&self.return_output))?;
         if self.widths {

@@ -34,7 +34,7 @@ pub fn got(got: &Reception, lines: &[Option<&Name>]) -> String {
     let counts: String =
         counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!(", {} {what}", count(*n))).collect();
     let mended =
-        if got.mended > 0 { format!(", {} blocks replaced by parity", count(got.mended)) } else { String::new() };
+        if got.mended > 0 { format!(", {} replaced by parity", counted(got.mended, "block")) } else { String::new() };
     let end = match (got.began, got.ended) {
         (_, true) => "",
         (true, false) => "; the end never came: the sender fell silent, or this was ended",

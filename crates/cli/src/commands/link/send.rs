@@ -43,6 +43,7 @@ impl Send {
         let setting = self.code.setting()?;
         let placement = self.placement.placement();
         placement.check()?;
+        self.return_input.iter().try_for_each(|back| ends::differ(&self.output, back))?;
         let stop = stop::on_signal()?;
         ends::settle([&self.output].into_iter().chain(&self.return_input))?;
         let mut feed = Feed::new(ends::input(self.file.as_ref())?)?;
