@@ -6,7 +6,7 @@
 //! through what was found. Pulses that repeat evenly fit next to their places nearly as well: then it counts which edges
 //! are left over, and how far the edges are from the line, and if neither decides, there is no answer.
 
-use ontick_units::{exact, show};
+use ontick_units::{count, counted, exact, show};
 
 use super::fit::{Line, median};
 use super::matching::{nearest, pairs};
@@ -40,11 +40,13 @@ pub enum Unaligned {
     )]
     TooCoarse { sample_ns: u64, period_ns: u64 },
     #[error(
-        "channel {channel} shows another pattern than the program made: of {own} edges {matched} have a counterpart, and {seen} edges were recorded"
+        "channel {channel} shows another pattern than the program made: of {} {} have a counterpart, and {} recorded",
+        counted(*.own as u64, "edge"), count(*.matched as u64), were(*.seen)
     )]
     AnotherPattern { channel: String, own: usize, matched: usize, seen: usize },
     #[error(
-        "the capture of channel {channel} holds only {covered} of {own} edges of the program, which are too few to align it: the instrument recorded too late or not long enough"
+        "the capture of channel {channel} holds only {} of {} of the program, which are too few to align it: the instrument recorded too late or not long enough",
+        count(*.covered as u64), counted(*.own as u64, "edge")
     )]
     NotCovered { channel: String, own: usize, covered: usize },
     #[error(
@@ -52,6 +54,11 @@ pub enum Unaligned {
         show(*.apart_ns)
     )]
     Ambiguous { apart_ns: u64 },
+}
+
+/// `1 edge was`, `2 000 edges were`.
+fn were(edges: usize) -> String {
+    format!("{} {}", counted(edges as u64, "edge"), if edges == 1 { "was" } else { "were" })
 }
 
 /// How far an edge may be from the line and still be one of it: a quarter of the time between edges.
