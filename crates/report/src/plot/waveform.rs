@@ -14,6 +14,8 @@ use crate::typeset::plain_time;
 /// Pulses that are drawn as waveforms; all that were kept have their edges below.
 const DRAWN: usize = 8;
 const LANE: f64 = 34.0;
+/// Room for the sign of the numbers on the left, beside what every picture has.
+const SIGN: f64 = 16.0;
 
 /// A series whose first pulses were kept.
 pub(crate) struct Train<'a> {
@@ -50,6 +52,7 @@ fn edges(pulse: &Pulse) -> Vec<Edges> {
 
 pub(crate) fn draw(train: &Train, paper: &Paper) -> String {
     let mut frame = Frame::new(paper, &format!("Pulses of {}", train.name), &[], 4.0);
+    frame.left += SIGN;
     let edges = edges(train.pulse);
     let (left, right, bottom) = (frame.left, frame.right, frame.bottom);
     let shown = &edges[..edges.len().min(DRAWN)];
@@ -146,6 +149,22 @@ mod tests {
         let pulse = pulse(&[(0, 100_100), (1_000_300, 99_000), (3_000_000, 100_000)]);
         let asked: Vec<u64> = edges(&pulse).iter().map(|e| e.asked_ns).collect();
         assert_eq!(asked, [0, 1_000_000, 3_000_000]);
+    }
+
+    #[test]
+    fn numbers_with_a_sign_leave_room_for_the_title_beside_them() {
+        for early_ns in [900, 1_260, 120_000] {
+            let pulse = pulse(&[(0, 100_000), (1_000_000 - early_ns, 100_000)]);
+            let svg = draw(&Train { name: "hybrid".into(), pulse: &pulse }, &Paper::inline(900.0, 400.0));
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            let labels = document.descendants().filter(|n| n.attribute("text-anchor") == Some("end"));
+            let begins = labels.map(|label| {
+                let ends: f64 = label.attribute("x").unwrap().parse().unwrap();
+                ends - crate::plot::frame::text_width(label.text().unwrap(), 12.0)
+            });
+            // The title is turned, and ends here.
+            assert!(begins.fold(f64::MAX, f64::min) >= 20.0, "{svg}");
+        }
     }
 
     #[test]
