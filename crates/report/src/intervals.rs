@@ -84,7 +84,7 @@ pub(crate) mod tests {
     fn a_row_has_a_figure_for_each_head() {
         let run = run("D0", &[1_000; 50]);
         let rows = rows(&run, Times::of(all_times(&run)));
-        assert_eq!((rows[0].0, rows[0].1[0].as_str(), rows[0].1[5].as_str()), ("D0 high", "1.00", "50"));
+        assert_eq!((rows[0].0, rows[0].1[0].as_str(), rows[0].1[5].as_str()), ("D0 high", "1.000", "50"));
         // A mean that is not known is not made up.
         assert_eq!(rows[0].1[1], "—");
     }

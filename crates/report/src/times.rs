@@ -14,7 +14,8 @@ pub(crate) struct Times {
 }
 
 /// From fine to coarse.
-const FORMS: [Times; 9] = [
+const FORMS: [Times; 10] = [
+    Times { unit: "us", ns: 1_000, digits: 3 },
     Times { unit: "us", ns: 1_000, digits: 2 },
     Times { unit: "us", ns: 1_000, digits: 1 },
     Times { unit: "ms", ns: 1_000_000, digits: 4 },
@@ -30,23 +31,28 @@ impl Times {
     /// So wide a time is at most, up to a million seconds.
     pub const WIDTH: usize = 10;
 
-    /// Of the times of these, from the shortest to the longest: so fine that an error of tens of ns is seen of what is
-    /// below 1 ms, and so coarse that the longest fits.
+    /// Of the times of these, from the shortest to the longest: to the nanosecond if all are below 10 us, so fine that an error of
+    /// tens of ns is seen of what is below 1 ms, and so coarse that the longest fits.
     pub fn of<'a>(all: impl Iterator<Item = &'a Histogram> + Clone) -> Self {
         let (shortest, longest) = (all.clone().filter_map(|of| of.min_ns).min(), all.filter_map(|of| of.max_ns).max());
-        let from = usize::from(shortest.or(longest).is_some_and(|ns| ns >= 1_000_000));
+        let from = match (shortest.or(longest), longest) {
+            (Some(1_000_000..), _) => 2,
+            (_, Some(..10_000)) => 0,
+            _ => 1,
+        };
         let fits = |form: &&Self| form.show(longest).len() <= form.room();
         *FORMS[from..].iter().find(fits).unwrap_or(&FORMS[FORMS.len() - 1])
     }
 
     /// The same in us however long they are: `100.31`, or `10 005.2`.
     pub fn micros<'a>(all: impl Iterator<Item = &'a Histogram> + Clone) -> Self {
-        FORMS[usize::from(Self::of(all) != FORMS[0])]
+        let of = Self::of(all);
+        if FORMS[..2].contains(&of) { of } else { FORMS[2] }
     }
 
     /// Characters that the longest may have; beyond 100 ms nobody reads the second decimal of microseconds.
     fn room(self) -> usize {
-        if self == FORMS[0] { Self::WIDTH - 1 } else { Self::WIDTH }
+        if self == FORMS[1] { Self::WIDTH - 1 } else { Self::WIDTH }
     }
 
     /// A time of the table, rounded; a dash where it is not known.
@@ -77,8 +83,12 @@ mod tests {
 
     #[test]
     fn a_table_shows_what_matters_of_its_times() {
-        let shown = [0, 99_995, 100_309, 999_994, 999_995, 10_005_249, 999_999_949].map(|ns| of(&[ns]).shown(ns));
-        assert_eq!(shown, ["0.00", "100.00", "100.31", "999.99", "1 000.00", "10 005.2", "999 999.9"]);
+        let shown = [9, 9_999, 10_004, 99_995, 100_309, 999_994, 999_995, 10_005_249, 999_999_949]
+            .map(|ns| of(&[ns]).shown(ns));
+        assert_eq!(
+            shown,
+            ["0.009", "9.999", "10.00", "100.00", "100.31", "999.99", "1 000.00", "10 005.2", "999 999.9"]
+        );
         // All have as many decimals.
         assert_eq!([999_996, 1_000_950].map(|ns| of(&[999_996, 1_000_950]).shown(ns)), ["1 000.00", "1 000.95"]);
         assert_eq!((of(&[]).show(None), of(&[10, 100_000_000]).shown(10)), ("—".into(), "0.0".into()));

@@ -3,12 +3,12 @@
 use ontick_record::Run;
 
 use super::Style;
-use super::lines::shortened;
+use super::lines::shortened_within;
 use crate::intervals::{HEADS, all_times, are_of, rows};
 use crate::printable::printable;
 use crate::times::Times;
 
-/// A time, and the blank before it.
+/// A time, and the blank before it, where there is room.
 const WIDTH: usize = Times::WIDTH + 1;
 
 /// The table; nothing of other runs.
@@ -19,10 +19,14 @@ pub(super) fn intervals(run: &Run, style: &Style) -> Option<String> {
     let times = Times::of(all_times(run));
     let rows = rows(run, times);
     let name = rows.iter().map(|(name, _)| printable(name).chars().count()).max().unwrap_or(0);
-    let label = name.min(style.width.saturating_sub(2 + WIDTH * HEADS.len()).max(10));
+    // Names before blanks: of a channel they differ at their ends.
+    let cells = rows.iter().flat_map(|(_, cells)| cells.iter().map(|cell| cell.chars().count()));
+    let narrow = 1 + HEADS.iter().map(|head| head.len()).chain(cells).max().unwrap_or(0);
+    let width = (style.width.saturating_sub(2 + name) / HEADS.len()).clamp(narrow.min(WIDTH), WIDTH);
+    let label = name.min(style.width.saturating_sub(2 + width * HEADS.len()).max(10));
     let line = |name: &str, cells: &[&str]| {
-        let cells: String = cells.iter().map(|cell| format!(" {cell:>w$}", w = WIDTH - 1)).collect();
-        format!("  {:label$}{cells}\n", shortened(name, label))
+        let cells: String = cells.iter().map(|cell| format!(" {cell:>w$}", w = width - 1)).collect();
+        format!("  {:label$}{cells}\n", shortened_within(name, label))
     };
     let mut text = line("", &HEADS);
     for (name, cells) in &rows {
@@ -42,8 +46,16 @@ mod tests {
         let text = intervals(&run("a channel with a long name", &[99_900, 112_000]), &Style::default()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(lines[0].ends_with("p99      times") && lines[1].ends_with("112.00          2"), "{text}");
+        assert!(lines[0].ends_with("p99    times") && lines[1].ends_with("112.00        2"), "{text}");
         assert_eq!(lines[0].chars().count(), lines[1].chars().count());
+        assert!(lines[1].starts_with("  a channel with a l… high "), "{text}");
+    }
+
+    #[test]
+    fn a_name_that_needs_room_gets_that_of_blanks() {
+        let text = intervals(&run("sim:bench/17", &[99_900, 112_000]), &Style::default()).unwrap();
+        assert!(text.lines().nth(1).unwrap().starts_with("  sim:bench/17 high "), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
     #[test]

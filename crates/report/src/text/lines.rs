@@ -86,6 +86,16 @@ pub(crate) fn shortened(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// The same, but with its last word, by which names differ that begin alike.
+pub(crate) fn shortened_within(text: &str, width: usize) -> String {
+    match text.rsplit_once(' ') {
+        Some((begin, last)) if text.chars().count() > width && last.chars().count() + 4 < width => {
+            format!("{} {last}", shortened(begin, width - 1 - last.chars().count()))
+        }
+        _ => shortened(text, width),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
