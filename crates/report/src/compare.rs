@@ -70,6 +70,22 @@ pub(crate) fn explanation(runs: &[Named]) -> &'static str {
     }
 }
 
+/// That runs which stand against each other are of different measurements, if they are.
+pub(crate) fn different(runs: &[Named]) -> Option<String> {
+    let (first, others) = runs.split_first()?;
+    let of =
+        |named: &Named| format!("{} of \"{}\"", printable(named.name), printable(&named.run.measurement.to_string()));
+    let other = others.iter().find(|other| {
+        other.run.measurement != first.run.measurement
+            && !ontick_record::compare::partners(first.run, other.run).is_empty()
+    })?;
+    Some(format!(
+        "{} and {} are different measurements, whose figures need not be of the same thing.",
+        of(first),
+        of(other)
+    ))
+}
+
 /// Names without their folders, where they still differ then.
 pub(crate) fn short_names<'a>(runs: &[Named<'a>]) -> Vec<Named<'a>> {
     let short = |n: &Named<'a>| n.name.rsplit('/').next().unwrap_or(n.name);
@@ -118,8 +134,9 @@ pub fn text(runs: &[Named], style: &Style) -> String {
         }
     }
     text.push('\n');
-    let sentences = [waits_differently(runs.iter().flat_map(|n| &n.run.series)), Some(explanation(runs))];
-    sentences.into_iter().flatten().for_each(|sentence| text.push_str(&hanging("  ", "", sentence, style.width)));
+    let waits = waits_differently(runs.iter().flat_map(|n| &n.run.series)).map(String::from);
+    let sentences = [waits, Some(explanation(runs).into()), different(&short_names(runs))];
+    sentences.into_iter().flatten().for_each(|sentence| text.push_str(&hanging("  ", "", &sentence, style.width)));
     text
 }
 

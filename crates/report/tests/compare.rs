@@ -36,6 +36,19 @@ fn runs_of_one_series_each_are_compared_whatever_it_is_called() {
     let text = compare::text(&runs, &Style::default());
     assert!(text.contains("cyclictest.hist: thread 0") && text.contains("×1.00"), "{text}");
     assert!(ontick_report::html_of_several(&runs).contains("×1.00"));
+    assert!(!text.contains("different measurements"), "{text}");
+}
+
+#[test]
+fn ratios_of_different_measurements_come_with_a_word_of_it() {
+    let ours = sample::single();
+    let mut other = ours.clone();
+    other.measurement = ontick_record::Measurement::Intervals;
+    let runs = [Named { name: "ours.json", run: &ours }, Named { name: "other.json", run: &other }];
+    let text = compare::text(&runs, &Style { width: 200, ..Style::default() });
+    let said = "ours.json of \"timer\" and other.json of \"intervals\" are different measurements";
+    assert!(text.contains(said), "{text}");
+    assert!(ontick_report::html_of_several(&runs).contains("are different measurements"));
 }
 
 #[test]

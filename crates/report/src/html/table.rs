@@ -2,7 +2,7 @@
 
 use ontick_record::{Run, Series};
 
-use crate::compare::{Named, compared, entries, explanation};
+use crate::compare::{Named, compared, different, entries, explanation};
 use crate::figures::{IN_TIME_NS, LATENCIES, missed_cycles, rough_deviations, share_in_time, waits_differently};
 use crate::grouping::groups;
 use crate::markup::Markup;
@@ -78,6 +78,9 @@ fn pay<'a>(body: &mut Markup, series: impl Iterator<Item = &'a Series> + Clone) 
 pub(super) fn comparison(body: &mut Markup, runs: &[Named]) {
     let inks: Vec<(&Series, Ink)> = inks(&of_runs(runs));
     body.leaf("h2", &[], "Figures").leaf("p", &[("class", &"caption")], explanation(runs));
+    if let Some(sentence) = different(runs) {
+        body.leaf("p", &[("class", &"caption")], &sentence);
+    }
     body.open("div", &[("class", &"wide")]).open("table", &[]).open("thead", &[]).open("tr", &[]);
     body.leaf("th", &[("class", &"left")], "series").leaf("th", &[("class", &"left")], "run");
     heads(body, compared().map(|c| c.head));
