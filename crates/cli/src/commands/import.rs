@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use ontick_record::capture::Format as CaptureFormat;
+use ontick_record::capture::{CaptureError, Format as CaptureFormat};
 use ontick_record::import::{self, Format as ToolFormat};
 use ontick_record::{Requirement, Run, store};
 
@@ -80,7 +80,7 @@ impl Import {
 
     fn of_tool(&self, format: Option<ToolFormat>) -> Result<Outcome, Failure> {
         let name = self.file.display();
-        if let Some(option) = self.capture.first_used() {
+        if let (Some(option), CaptureError::Unknown) = (self.capture.first_used(), capture::none_of_them(&self.file)) {
             return Err(Failure::new(format!(
                 "{name}: {option} is for captures of instruments, and this is none (name its kind with --format sr, vcd or csv)"
             )));

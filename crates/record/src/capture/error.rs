@@ -10,8 +10,14 @@ pub enum CaptureError {
     #[error("{0}")]
     Io(#[from] io::Error),
     /// It is none of the formats.
-    #[error("neither a sigrok session (.sr), a value change dump (.vcd) nor a table of levels (.csv)")]
+    #[error(
+        "neither a sigrok session (.sr), a value change dump (.vcd), a table of levels (.csv) nor a list of changes, \
+         which begins with \"time_ns,line,level\""
+    )]
     Unknown,
+    /// There is nothing in it.
+    #[error("the file is empty")]
+    Empty,
     /// A line of a text is wrong.
     #[error("line {line}: {problem}")]
     Line {
@@ -94,6 +100,11 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
+    /// What begins so is none of the formats.
+    pub fn none_of_them(begin: &[u8]) -> Self {
+        if begin.trim_ascii().is_empty() { Self::Empty } else { Self::Unknown }
+    }
+
     pub(super) fn line(line: u64, problem: impl Into<String>) -> Self {
         Self::Line { line, problem: problem.into() }
     }

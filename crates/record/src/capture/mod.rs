@@ -145,7 +145,7 @@ pub fn read(mut input: impl Read + Seek, name: &str, format: Option<Format>, job
             let mut begin = Vec::new();
             (&mut input).take(BEGIN as u64).read_to_end(&mut begin)?;
             input.seek(SeekFrom::Start(0))?;
-            detect(&begin).ok_or(CaptureError::Unknown)?
+            detect(&begin).ok_or_else(|| CaptureError::none_of_them(&begin))?
         }
     };
     let mut measuring = Measuring::new(job);

@@ -103,7 +103,7 @@ impl Play {
 
     /// The lines that are driven, and their changes.
     fn read(&self) -> Result<(Vec<Name>, Moments), Failure> {
-        let format = capture::detect(&self.file)?.ok_or_else(|| self.wrong(CaptureError::Unknown))?;
+        let format = capture::detect(&self.file)?.ok_or_else(|| self.wrong(capture::none_of_them(&self.file)))?;
         let signals =
             Signals::of(capture::open(&self.file)?, format, self.samplerate).map_err(|error| self.not_read(&error))?;
         let chosen = lines::choose(&signals, &self.line, self.only).map_err(|e| self.wrong(e))?;

@@ -138,3 +138,11 @@ pub fn detect(path: &Path) -> Result<Option<Format>, StoreError> {
     file.take(capture::BEGIN as u64).read_to_end(&mut begin).map_err(io)?;
     Ok(capture::detect(&begin))
 }
+
+/// That this file is no capture, and why.
+pub fn none_of_them(path: &Path) -> CaptureError {
+    match std::fs::metadata(path) {
+        Ok(file) if file.is_file() && file.len() == 0 => CaptureError::Empty,
+        _ => CaptureError::Unknown,
+    }
+}
