@@ -56,7 +56,7 @@ pub(crate) fn lines(run: &Run) -> Vec<Line> {
         lines.extend(crate::search::lines(search));
         return lines;
     }
-    lines.extend(run.instrument.as_ref().map(instrument));
+    lines.extend(run.instrument.as_ref().map(|seen| instrument(run, seen)));
     lines.push(Line { label: "job", parts: job(run) });
     if run.measurement == Measurement::Prove {
         let stock = run.series.iter().find(|s| s.case.side == Some(Side::Stock));
@@ -182,8 +182,12 @@ fn periods(run: &Run) -> String {
 }
 
 /// The instrument that saw it: `24 MHz, ±41.7 ns · sigrok session · 2000 edges`.
-fn instrument(instrument: &Instrument) -> Line {
-    let rate = instrument.rate_hz.map_or_else(|| "rate not known".into(), |hertz| Rate::new(hertz).to_string());
+fn instrument(run: &Run, instrument: &Instrument) -> Line {
+    let rate = match instrument.rate_hz {
+        Some(hertz) => Rate::new(hertz).to_string(),
+        None if run.tool.starts_with("ontick") => "the machine itself".into(),
+        None => "rate not known".into(),
+    };
     let finest = if instrument.rate_hz.is_some() { "" } else { " at best" };
     let parts = vec![
         format!("{rate}, ±{}{finest}", instrument.resolution()),

@@ -210,10 +210,10 @@ fn has_no_interrupts(series: &Series) -> bool {
 }
 
 fn subject(run: &Run, series: &Series) -> String {
-    // What another tool wrote was as a rule measured elsewhere.
+    // What another tool wrote, or was seen of a line, was as a rule measured elsewhere.
     let machine = match run.simulated.is_some() {
         true => "The simulated machine",
-        false if run.tool.starts_with("ontick") => "This machine",
+        false if run.tool.starts_with("ontick") && run.instrument.is_none() => "This machine",
         false => "The machine measured",
     };
     let ours = run.measurement == Measurement::Prove && series.case.side == Some(Side::Ontick);

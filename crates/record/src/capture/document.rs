@@ -228,8 +228,9 @@ impl Measuring<'_> {
             series.uncertainty = Some(Uncertainty::of(vec![sampled(&instrument)]));
             series.state_uncertainty();
         }
+        run.simulated = simulated(&run.tool, &self.channels);
         run.facts = facts(name, &run.tool, &instrument);
-        run.notes = notes(&instrument, unknown, grain_ns.unwrap_or(1));
+        run.notes = notes(&run, &instrument, unknown, grain_ns.unwrap_or(1));
         run.instrument = Some(instrument);
         Ok(run)
     }
@@ -291,9 +292,27 @@ fn facts(name: &str, tool: &str, instrument: &Instrument) -> Vec<String> {
     facts
 }
 
-fn notes(instrument: &Instrument, unknown: u64, grain_ns: u64) -> Vec<String> {
+/// What ontick watched has its own names of lines, by which the simulated ones are known.
+fn simulated(tool: &str, channels: &[String]) -> Option<String> {
+    let names: Vec<&str> = channels.iter().map(String::as_str).filter(|name| name.starts_with("sim:")).collect();
+    let word = if names.len() == 1 { "line" } else { "lines" };
+    (is_ontick(tool) && !names.is_empty()).then(|| format!("{word} {} in shared memory", names.join(", ")))
+}
+
+fn is_ontick(tool: &str) -> bool {
+    tool.starts_with("ontick ")
+}
+
+fn notes(run: &Run, instrument: &Instrument, unknown: u64, grain_ns: u64) -> Vec<String> {
     let mut notes = Vec::new();
-    if instrument.rate_hz.is_none() {
+    if is_ontick(&run.tool) {
+        // A simulated line has the times of its edges.
+        if run.simulated.is_none() {
+            notes.push(
+                "No instrument saw the line: the times are those at which the machine noticed its edges itself.".into(),
+            );
+        }
+    } else if instrument.rate_hz.is_none() {
         notes.push(format!(
             "The file does not say at which rate the instrument sampled: its times have steps of {}, and may be as coarse as one sample.",
             instrument.resolution()

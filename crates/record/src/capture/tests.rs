@@ -202,6 +202,23 @@ fn a_run_says_what_saw_it_and_how_finely() {
 }
 
 #[test]
+fn what_ontick_watched_was_sampled_by_nobody() {
+    let watched = |line: &str| {
+        let dump = format!(
+            "$version ontick 0.1.0 $end $timescale 1 ns $end $var wire 1 ! {line} $end $enddefinitions $end\n\
+             #0 0! #1000 1! #2000 0! #3000 1!"
+        );
+        measured(dump.as_bytes(), None, &Subject::Intervals { channel: None }).unwrap()
+    };
+    let simulated = watched("sim:bench/17");
+    assert_eq!(simulated.simulated.as_deref(), Some("line sim:bench/17 in shared memory"));
+    assert_eq!(simulated.notes, [""; 0]);
+    let board = watched("GPIO17");
+    assert_eq!((board.simulated, board.notes.len()), (None, 1));
+    assert!(board.notes[0].starts_with("No instrument saw the line"), "{:?}", board.notes);
+}
+
+#[test]
 fn a_table_is_as_fine_as_its_finest_time() {
     let table = "Time [s],D0\n0.0,0\n0.000010000,1\n0.0001,0\n0.000200000,1\n";
     let run = measured(table.as_bytes(), None, &Subject::Intervals { channel: None }).unwrap();
@@ -232,6 +249,7 @@ fn what_is_not_in_a_capture_is_said() {
     let error = with(both("D0", "D3", true));
     assert!(error.starts_with("channel D0 has 10 edges in it: no change of the input is followed"), "{error}");
     assert_eq!(measured(b"Dear diary", None, &of(None)).unwrap_err(), CaptureError::Unknown.to_string());
+    assert_eq!(measured(b"\n", None, &of(None)).unwrap_err(), CaptureError::Empty.to_string());
 }
 
 #[test]
