@@ -129,6 +129,16 @@ fn lines_that_are_not_there_or_cannot_do_that() {
     fails(&["gpio", "set", &format!("{line}=1"), &format!("{line}=0")], &[&line, "twice"]);
     assert!(stdout(&run(&["gpio", "get", &line])).contains("=0"), "nothing was set");
     fails(&["gpio", "watch", &line, "--edges", "up"], &["rising, falling or both"]);
+    fails(&["gpio", "watch", &line, &line], &[&line, "named twice"]);
+    let [send, recv, pty] = ["send", "recv", "pty"].map(|end| ["link", end]);
+    let names = |output: &'static str, input: &'static str| [output, line.as_str(), input, line.as_str()];
+    for (end, names) in [
+        (send, names("--output", "--return-input")),
+        (recv, names("--return-output", "--input")),
+        (pty, names("--output", "--input")),
+    ] {
+        fails(&[&end[..], &names[..]].concat(), &[&line, "driven and watched at once: name two lines"]);
+    }
     fails(&["gpio", "wire", &line, &line], &["two different lines"]);
     fails(&["gpio", "wire", &line, "sim:other/4"], &["one chip"]);
     fails(&["gpio", "wire", &line, "GPIO17"], &["cable"]);

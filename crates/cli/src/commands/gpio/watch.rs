@@ -94,6 +94,9 @@ struct Tally {
 
 impl Watch {
     pub fn run(self) -> Result<Outcome, Failure> {
+        if let Some(twice) = (1..self.lines.len()).find(|n| self.lines[..*n].contains(&self.lines[*n])) {
+            return Err(Failure::new(format!("line {} is named twice: name each line once", self.lines[twice])));
+        }
         let stop = stop::on_signal()?;
         let request = self.set_up.of(Request::input()).edges(self.edges).debounce(self.filter.debounce);
         let lines: Result<Vec<Line>, _> = self.lines.iter().map(|name| Line::open(name, &request)).collect();
