@@ -63,6 +63,7 @@ fn dips_that_cannot_be_are_refused() {
     let dip = ["latency", "dip", "--output", &from, "--input", &to, "--policy", "other"];
     for (arguments, words) in [
         (&["--from", "20us", "--to", "10us"][..], "the shortest first"),
+        (&["--step", "0us"], "the step between widths of dips must be above 0"),
         (&["--to", "1s"], "from 100ns to 10ms"),
         (&["--share", "0"], "above 0 and up to 100 percent"),
         (&["--on-exit", "sideways"], "sideways"),

@@ -52,7 +52,10 @@ const ROUNDS: u64 = 2;
 impl Job {
     fn check(&self, placement: Placement) -> Result<(), Error> {
         let Range { low_ns, high_ns, step_ns } = self.range;
-        if low_ns < SHORTEST_NS || high_ns > LONGEST_NS || low_ns > high_ns || step_ns == 0 {
+        if step_ns == 0 {
+            return Err(Error::Impossible("the step between widths of dips must be above 0".into()));
+        }
+        if low_ns < SHORTEST_NS || high_ns > LONGEST_NS || low_ns > high_ns {
             return Err(Error::Impossible("the widths of dips must be from 100ns to 10ms, the shortest first".into()));
         }
         // The driving thread spins on one CPU, and who polls on another.
@@ -213,12 +216,18 @@ mod tests {
     fn widths_that_cannot_be_are_refused() {
         let line = |line| Name::Sim { chip: "none".into(), line };
         let wiring = Wiring { drive: line(4), see: line(17), on_exit: OnExit::Low };
-        for (low_ns, high_ns, step_ns) in [(1, 10, 1), (2_000, 1_000, 100), (1_000, 20_000_000, 1_000), (200, 300, 0)] {
+        let range = "from 100ns to 10ms";
+        for (low_ns, high_ns, step_ns, why) in [
+            (1, 10, 1, range),
+            (2_000, 1_000, 100, range),
+            (1_000, 20_000_000, 1_000, range),
+            (200, 300, 0, "the step between"),
+        ] {
             let range = Range { low_ns, high_ns, step_ns };
             let job =
                 Job { wiring: wiring.clone(), method: Method::Poll, range, dips: 1, share: 1.0, driver_cpu: None };
             let error = job.check(Placement::stock()).unwrap_err().to_string();
-            assert!(error.contains("from 100ns to 10ms"), "{error}");
+            assert!(error.contains(why), "{error}");
         }
     }
 }
