@@ -18,7 +18,8 @@ def as_text(what: str, value: Time) -> str:
         if ns < 0:
             raise ArgumentError(f"{what}: it must not be negative")
         return f"{ns}ns"
-    raise ArgumentError(f"{what} is {shown(value)}: write a time with its unit (\"1ms\"), or a datetime.timedelta")
+    wanted = 'a rate or a time with its unit ("1kHz", "1ms")' if what == "rate" else 'a time with its unit ("1ms")'
+    raise ArgumentError(f"{what} is {shown(value)}: write {wanted}, or a datetime.timedelta")
 
 
 def as_optional_text(what: str, value: Time | None) -> str | None:

@@ -151,3 +151,10 @@ def test_edges_trigger_samples(chip: str) -> None:
 def test_absurd_sampling_is_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(ontick.ArgumentError):
         ontick.sample(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_rate_without_a_unit_is_told_how_rates_are_written() -> None:
+    with pytest.raises(ontick.ArgumentError, match="rate is 1000: write a rate or a time with its unit"):
+        ontick.sample(rate=1000, source="wave:sine")  # type: ignore[arg-type]
+    with pytest.raises(ontick.ArgumentError, match='interval is 1: write a time with its unit \\("1ms"\\)'):
+        ontick.latency.timer(1)  # type: ignore[arg-type]
