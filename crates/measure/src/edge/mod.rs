@@ -9,6 +9,7 @@ use ontick_record::run::Series;
 use ontick_rt::thread::ThreadSetup;
 
 pub use wiring::Wiring;
+pub(crate) use wiring::named_once;
 
 use crate::named_method::named_method;
 use crate::{Error, Limits, Observer, Placement, session};
@@ -126,6 +127,9 @@ mod tests {
         let job = Job { wiring, method: Method::Poll, interval_ns: 1_000_000, driver_cpu: None };
         let error = measure_it(&job, 1).unwrap_err().to_string();
         assert!(error.contains("does not follow") && error.contains("join"), "{error}");
+        let own = Wiring { see: job.wiring.drive.clone(), ..job.wiring.clone() };
+        let error = measure_it(&Job { wiring: own, ..job }, 1).unwrap_err().to_string();
+        assert!(error.contains("/4 is named twice"), "{error}");
         sim::remove(&chip).unwrap();
     }
 }

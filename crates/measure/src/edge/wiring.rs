@@ -35,6 +35,7 @@ impl Wiring {
 
     /// Checks that the one line follows the other, so that nobody waits for edges on a cable that is not there.
     pub(crate) fn try_out(&self) -> Result<(), Error> {
+        named_once(&[&self.drive, &self.see])?;
         let mut drive = self.open_drive()?;
         let mut see = self.open_see(Edges::None)?;
         for level in [false, true, false] {
@@ -59,6 +60,14 @@ impl Wiring {
         settings.line = Some(self.drive.to_string());
         settings.watched_line = Some(self.see.to_string());
         settings.backend = Some(see.backend().to_string());
+    }
+}
+
+/// A line that is driven shows its own level, which tells nothing of another.
+pub(crate) fn named_once(lines: &[&Name]) -> Result<(), Error> {
+    match (1..lines.len()).find(|n| lines[..*n].contains(&lines[*n])) {
+        Some(n) => Err(Error::Impossible(format!("line {} is named twice: each end needs one of its own", lines[n]))),
+        None => Ok(()),
     }
 }
 

@@ -25,7 +25,7 @@ pub use follow::{Pair, has_irq_thread};
 pub use method::Method;
 pub use scope::Ends;
 
-use crate::edge::Wiring;
+use crate::edge::{Wiring, named_once};
 use crate::{Error, Length, Limits, Observer, Placement, session};
 use alone::Alone;
 use responder::Responder;
@@ -84,6 +84,7 @@ pub fn respond(
     observer: &mut Observer,
 ) -> Result<(Series, u64), Error> {
     check_interval(interval_ns)?;
+    named_once(&[&pair.input, &pair.output])?;
     let answers = Arc::new(AtomicU64::new(0));
     let prepare = |_: &ThreadSetup| Alone::start(method, pair, interval_ns, placement, answers.clone());
     let limits = Limits::new(Length::Duration(limit_ns.unwrap_or(u64::MAX)));
@@ -113,6 +114,7 @@ fn observer_placement(job: &Job, placement: Placement) -> Result<Placement, Erro
 
 fn try_out(job: &Job) -> Result<(), Error> {
     let joined = |drive: &_, see: &_, on_exit| Wiring { drive: Clone::clone(drive), see: Clone::clone(see), on_exit };
+    named_once(&[&job.ends.stimulus, &job.pair.input, &job.pair.output, &job.ends.scope])?;
     joined(&job.ends.stimulus, &job.pair.input, OnExit::Low).try_out()?;
     joined(&job.pair.output, &job.ends.scope, job.pair.on_exit).try_out()
 }

@@ -89,6 +89,10 @@ fn a_cable_that_is_missing_is_named_before_anything_is_measured() {
     sim::wire(&chip.line(5), &chip.line(6), sim::Wire::default()).unwrap();
     let error = measure_it(&chip.job(Method::Poll), 1).unwrap_err().to_string();
     assert!(error.contains("/8 does not follow") && error.contains("/7"), "{error}");
+    let mut job = chip.job(Method::Poll);
+    job.ends.stimulus = job.pair.output.clone();
+    let error = measure_it(&job, 1).unwrap_err().to_string();
+    assert!(error.contains("/7 is named twice"), "{error}");
 }
 
 #[test]

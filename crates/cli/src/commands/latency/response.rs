@@ -14,6 +14,7 @@ use ontick_measure::response::{self, Ends, Job, Method, Pair};
 use ontick_measure::{Live, Load, Observer, series};
 use ontick_record::Measurement as Kind;
 use ontick_record::instrument_check::Between;
+use ontick_units::{counted, exact};
 
 use super::mechanisms::{self, Mechanisms};
 use super::with_lines;
@@ -252,16 +253,17 @@ impl Response {
         let mut observer = Observer::new(&stop, &mut look);
         let simulated =
             ontick_gpio::simulation_note(&[&pair.input, &pair.output]).map(|what| format!("simulated {what}\n"));
+        let limit = self.measuring.limits.duration;
+        let until = limit.map_or_else(|| "until Ctrl-C".into(), |ns| format!("for {}", exact(ns)));
         terminal::print(&format!(
-            "{}Answering line {} on line {} by {method} until Ctrl-C: look at it with an oscilloscope.\n",
+            "{}Answering line {} on line {} by {method} {until}: look at it with an oscilloscope.\n",
             simulated.unwrap_or_default(),
             pair.input,
             pair.output
         ))?;
-        let limit = self.measuring.limits.duration;
         let (series, answers) = response::respond(method, &pair, self.interval, placement, limit, &mut observer)?;
         let refused: String = series.settings.refused.iter().map(|what| format!("warning: {what}\n")).collect();
-        terminal::print(&format!("Answered {answers} changes. Nothing was measured here.\n{refused}"))?;
+        terminal::print(&format!("Answered {}. Nothing was measured here.\n{refused}", counted(answers, "change")))?;
         Ok(Outcome::Met)
     }
 
