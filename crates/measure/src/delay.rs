@@ -85,6 +85,10 @@ impl Probe for Delayed {
         settings.margin_ns = self.pause.margin_ns();
         settings.clock = self.clock.name();
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

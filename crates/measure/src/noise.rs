@@ -191,6 +191,10 @@ impl Probe for Noise {
         let elapsed_ns = (ClockId::Monotonic.now_ns() - self.began_ns).max(1);
         settings.spin_duty = Some(self.gaps.watched_ns() as f64 / elapsed_ns as f64);
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

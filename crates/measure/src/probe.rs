@@ -87,4 +87,10 @@ pub trait Probe {
 
     /// Writes down at the end what only the probe knows (phase, margin, clock).
     fn describe(&mut self, settings: &mut Settings);
+
+    /// Whether it can be described before it begins, too, for the journal of a run that may be killed. Not where that ends
+    /// something.
+    fn is_described_first(&self) -> bool {
+        false
+    }
 }

@@ -3,8 +3,8 @@
 
 mod kept;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ontick_record::Uncertainty;
@@ -68,12 +68,14 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
     let (recording, start, ending) =
         (AtomicBool::new(false), Start::of(members.len()), Ending::of(stop, observer.trace_break()));
     let tids: Vec<AtomicI32> = members.iter().map(|_| AtomicI32::new(0)).collect();
+    let told: Vec<OnceLock<Settings>> = members.iter().map(|_| OnceLock::new()).collect();
     let cpus: Vec<u32> = members.iter().filter_map(|member| member.placement.cpu).collect();
     let first = observer.part();
     let (mut collectors, mut all_kept) = (Vec::new(), Vec::new());
-    for (n, (member, tid)) in members.iter().zip(&tids).enumerate() {
+    for (n, ((member, tid), told)) in members.iter().zip(&tids).zip(&told).enumerate() {
         let (writer, reader) = recorder::channel(limits.outlier_ns);
         let mut collector = Collector::new(reader, member.name, limits);
+        collector.journal_settings(told);
         observer.begin(first.and(n));
         if let Some(explainer) = observer.explainer(member.placement) {
             collector.explain(explainer, tid);
@@ -93,11 +95,11 @@ pub fn run_together<P: Probe, F: FnOnce(&ThreadSetup) -> Result<P, Error> + Send
     let (names, together): (Vec<&str>, _) = (members.iter().map(|member| member.name).collect(), members.len());
     let timed = std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for ((member, kept), tid) in members.into_iter().zip(&mut all_kept).zip(&tids) {
+        for (((member, kept), tid), told) in members.into_iter().zip(&mut all_kept).zip(&tids).zip(&told) {
             let Member { placement, prepare, .. } = member;
             let (recording, start, ending, cpus) = (&recording, &start, &ending, &cpus[..]);
             let thread = std::thread::Builder::new().name("ontick-timed".into()).spawn_scoped(scope, move || {
-                timed(placement, limits, prepare, kept, ending, recording, start, tid, cpus)
+                timed(placement, limits, prepare, kept, ending, recording, start, tid, told, cpus)
             });
             match thread {
                 Ok(thread) => threads.push(thread),
@@ -246,6 +248,7 @@ fn timed<P: Probe>(
     recording: &AtomicBool,
     start: &Start,
     tid: &AtomicI32,
+    told: &OnceLock<Settings>,
     timed_cpus: &[u32],
 ) -> Result<Option<Timed>, Error> {
     let stop = ending.stop;
@@ -270,6 +273,10 @@ fn timed<P: Probe>(
         warm_up(&mut probe, limits.length, stop);
     }
 
+    if probe.is_described_first() {
+        // Nobody tells it twice.
+        let _ = told.set(first_settings(placement, &ready, &mut probe, limits));
+    }
     let watch = Watch::start(placement.cpu);
     if !start.ready(stop) {
         return Ok(None);
@@ -314,6 +321,16 @@ fn timed<P: Probe>(
         involuntary_switches: usage.involuntary_switches,
     };
     Ok(Some(Timed { watch, settings, contamination, uncertainty, ended }))
+}
+
+/// How a thread will measure, without what only the end tells.
+fn first_settings<P: Probe>(placement: Placement, ready: &ThreadSetup, probe: &mut P, limits: Limits) -> Settings {
+    let mut settings = Settings { outlier_threshold_ns: limits.outlier_ns, ..Settings::default() };
+    placement.describe(ready, &mut settings);
+    probe.describe(&mut settings);
+    settings.margin_ns = settings.margin_ns.filter(|_| settings.margin_fixed);
+    (settings.spin_duty, settings.watched_ns) = (None, None);
+    settings
 }
 
 /// The longest warm-up of a run: a short run is not preceded by a longer one.

@@ -270,6 +270,10 @@ impl Probe for Wakeup {
         settings.peer_cpu = self.waker_cpu;
         settings.clock = self.clock.name();
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }
 
 impl Drop for Wakeup {

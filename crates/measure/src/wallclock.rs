@@ -245,6 +245,10 @@ impl<C: Clocks> Probe for Day<C> {
             );
         }
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -305,6 +305,9 @@ fn clock_time(seconds: u64) -> String {
 fn begin(asked: &Measurement) -> Run {
     let mut run = document::begin(asked.kind.clone(), asked.series.clone(), asked.cpu);
     run.simulated = asked.simulated.clone();
+    if *asked.load != Load::None {
+        run.series.iter_mut().for_each(|series| series.settings.load = asked.load.describe());
+    }
     (run.findings, run.facts, run.notes) = (asked.findings.clone(), asked.facts.clone(), asked.notes.clone());
     run
 }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -35,6 +36,8 @@ pub(crate) struct Collector<'n> {
     /// Those that come do not fill the recorder between two looks.
     pub(super) has_few_peaks: bool,
     journalled: Option<Snapshot>,
+    /// What the timed thread tells of itself, until that is journalled.
+    told: Option<&'n OnceLock<Settings>>,
     /// Outliers that are not journalled yet.
     fresh: Vec<Outlier>,
     explainer: Option<(Explainer, &'n AtomicI32)>,
@@ -58,6 +61,7 @@ impl<'n> Collector<'n> {
             peaks: Peaks::default(),
             has_few_peaks: false,
             journalled: None,
+            told: None,
             fresh: Vec::new(),
             explainer: None,
             splitter: None,
@@ -65,6 +69,11 @@ impl<'n> Collector<'n> {
             rivals: None,
             strayed: Vec::new(),
         }
+    }
+
+    /// Journals how the thread measures, which is there once recording begins: a run that is killed has it too.
+    pub fn journal_settings(&mut self, told: &'n OnceLock<Settings>) {
+        self.told = Some(told);
     }
 
     /// Looks whether the thread with this id, which is there once recording begins, stays on its CPU.
@@ -166,6 +175,10 @@ impl<'n> Collector<'n> {
 
     /// Takes the seconds that ended, their outliers, and journals them.
     pub(super) fn take(&mut self, observer: &mut Observer, all: bool) {
+        if let Some(settings) = self.told.take().and_then(OnceLock::get) {
+            let settings = Some(Box::new(settings.clone()));
+            observer.append(Added { series: observer.part.series, settings, ..Added::default() });
+        }
         let seconds = self.reader.take_seconds(all);
         if seconds.is_empty() && !all {
             return observer.append_time();

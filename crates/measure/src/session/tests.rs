@@ -336,6 +336,9 @@ fn a_journal_of_a_run_without_samples_tells_how_long_that_went_on() {
     assert_eq!((series.latency.count(), kept.series[0].latency.count()), (0, 0));
     assert!(kept.duration_ns >= 1_400 * MS, "{}", kept.duration_ns);
     assert!(kept.series[0].maxima.max_ns.is_empty(), "no second had a sample");
+    let Settings { method, interval_ns, policy, spin_duty, .. } = &kept.series[0].settings;
+    assert_eq!((method.as_str(), *interval_ns, policy.as_str()), ("clock_nanosleep", 60_000 * MS, "other"));
+    assert_eq!(*spin_duty, None, "that is known at the end");
 }
 
 /// Is so late every time, in ns, and sleeps a little before.

@@ -266,4 +266,8 @@ impl Probe for Timer {
     fn describe(&mut self, settings: &mut Settings) {
         self.job.describe(&mut self.cycle, self.began_ns, settings);
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }

@@ -151,6 +151,10 @@ impl<W: Wait> Probe for SeveralWaits<W> {
     fn describe(&mut self, settings: &mut Settings) {
         self.job.describe(&mut self.cycle, self.began_ns, settings);
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

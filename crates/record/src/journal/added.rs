@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Bucket;
-use crate::run::{Outlier, RoundTrips};
+use crate::run::{Outlier, RoundTrips, Settings};
 
 /// What was added to one series since the line before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,9 @@ pub struct Added {
     /// What became of the requests meanwhile, where there were any; the way that they took is in the series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<RoundTrips>,
+    /// How it is measured, once that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Box<Settings>>,
     /// Causes that were named for the first time; outliers refer to them by their index in the whole journal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<CauseName>,

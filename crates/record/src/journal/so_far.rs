@@ -81,6 +81,14 @@ fn counted(outliers: &[Outlier]) -> Vec<(u32, u64)> {
 
 fn apply(run: &mut Run, added: &Added) -> Result<(), String> {
     let series = run.series.get_mut(added.series).ok_or("names a series that the run does not have")?;
+    if let Some(settings) = &added.settings {
+        // The timed thread does not know what runs beside it.
+        let load = std::mem::take(&mut series.settings.load);
+        series.settings = (**settings).clone();
+        if series.settings.load.is_empty() {
+            series.settings.load = load;
+        }
+    }
     let latency = &mut series.latency;
     let before = latency.count();
     let (min_ns, max_ns, moments) = (latency.min_ns, latency.max_ns, latency.moments());

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::recover::recover_lines;
 use super::*;
 use crate::histogram::Bucket;
-use crate::run::{Outlier, RoundTrips, Series};
+use crate::run::{Outlier, RoundTrips, Series, Settings};
 
 fn journal(dir: &Path) -> (PathBuf, Journal) {
     let mut run = Run::new("ontick 0.1.0", "timer");
@@ -270,4 +270,19 @@ proptest! {
     fn any_text_is_answered(text in "(\\{\"journal\":)?.{0,64}\n?.{0,32}") {
         let _ = recover(&text);
     }
+}
+
+#[test]
+fn a_run_that_was_killed_says_how_it_was_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Run::new("ontick 0.1.0", "timer");
+    run.series.push(Series { name: "hybrid".into(), ..Default::default() });
+    run.series[0].settings.load = "cpu".into();
+    let mut journal = Journal::create(&dir.path().join("run.json"), &run).unwrap();
+    let settings = Settings { method: "hybrid".into(), interval_ns: 1_000_000, cpu: Some(3), ..Settings::default() };
+    journal.append(&Added { settings: Some(Box::new(settings.clone())), ..Added::default() }).unwrap();
+    journal.append(&second(1)).unwrap();
+    let kept = recover(&std::fs::read_to_string(journal.path()).unwrap()).unwrap();
+    assert_eq!(kept.series[0].settings, Settings { load: "cpu".into(), ..settings });
+    assert_eq!(kept.series[0].maxima.max_ns.len(), 1, "what is told of the thread is no second");
 }

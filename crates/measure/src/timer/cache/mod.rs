@@ -250,6 +250,10 @@ impl<W: Wait> Probe for Timed<W> {
             );
         }
     }
+
+    fn is_described_first(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]
