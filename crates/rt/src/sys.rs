@@ -90,6 +90,17 @@ pub fn keep_heap() {
     }
 }
 
+/// Whether so many bytes more can be mapped; where memory is locked as it comes, that is also whether they may be locked.
+pub fn can_map(bytes: usize) -> bool {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: the kernel chooses the place, nobody uses it, and it is given back.
+    unsafe {
+        mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::empty(), flags)
+            .is_ok_and(|place| munmap(place, bytes).is_ok())
+    }
+}
+
 /// How many bytes of its stack the calling thread has not used yet; 0 where that cannot be known.
 #[inline(never)]
 pub fn stack_left() -> usize {

@@ -1,5 +1,6 @@
 /* A program that gives up root's rights while its thread is set up: the loop runs on, a watchdog takes its priority, the
- * thread gets back what it had. Then what is refused is told, with what to do. Usage: unprivileged */
+ * thread gets back what it had. Then what is refused is told, with what to do, and memory goes unlocked where it may not all be.
+ * Usage: unprivileged */
 #define _GNU_SOURCE
 #include <grp.h>
 #include <ontick.h>
@@ -19,10 +20,11 @@ int main(void)
     ontick_thread_options how;
     ontick_cycle_options when;
     ontick_tick tick;
-    struct rlimit none = {0, 0};
+    struct rlimit none = {0, 0}, usual = {8 << 20, 8 << 20};
     uint64_t end;
+    void *later;
 
-    EXPECT(setrlimit(RLIMIT_RTPRIO, &none) == 0);
+    EXPECT(setrlimit(RLIMIT_RTPRIO, &none) == 0 && setrlimit(RLIMIT_MEMLOCK, &usual) == 0);
     EXPECT(ontick_thread_options_init(&how, sizeof how) == ONTICK_OK);
     how.cpu = ONTICK_CPU_KEEP;
     how.lock_memory = 0;
@@ -50,6 +52,15 @@ int main(void)
     EXPECT(ontick_thread_refusals(thread) == 1 && strstr(ontick_thread_refusal(thread, 0), "limits.conf") != NULL);
     EXPECT(ontick_cycle_next(cycle, &tick) == ONTICK_OK);
     EXPECT(ontick_thread_restore(&thread) == ONTICK_OK && ontick_cycle_free(&cycle) == ONTICK_OK);
+
+    /* Where not all memory may be locked, none is: else what is allocated later would be refused. */
+    how.lock_memory = 1;
+    EXPECT(ontick_thread_setup(&how, &thread) == ONTICK_OK);
+    EXPECT(ontick_thread_refusals(thread) == 2 && strstr(ontick_thread_refusal(thread, 0), "RLIMIT_MEMLOCK") != NULL);
+    later = malloc(12 << 20);
+    EXPECT(later != NULL);
+    free(later);
+    EXPECT(ontick_thread_restore(&thread) == ONTICK_OK);
     puts("taken, given back, refused");
     return 0;
 }

@@ -16,6 +16,10 @@ const FRAME: usize = 16 * 1024;
 /// How much of the heap is touched and kept, in bytes.
 const HEAP: usize = 4 << 20;
 
+/// What a program must still be able to allocate once its memory is locked, in bytes: the heap above, and the stacks of a few
+/// threads. All of it is locked, too, and where the limit leaves no room for that, allocations fail and programs end.
+const ROOM: usize = 16 << 20;
+
 /// Who holds the lock, which is the whole process's.
 static HOLDERS: Mutex<Holders> = Mutex::new(Holders { count: 0, others: false });
 
@@ -28,15 +32,21 @@ struct Holders {
 pub(super) fn lock() -> Result<(), Refusal> {
     let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     let others = if holders.count == 0 { is_any_locked() } else { holders.others };
-    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
-        Refusal::new(
-            "memory lock",
-            format!("{error}: RLIMIT_MEMLOCK is too small"),
-            "run as root, or add \"@realtime - memlock unlimited\" to /etc/security/limits.conf",
-        )
-    })?;
+    let had_room = sys::can_map(ROOM);
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
+        .map_err(|error| refusal(format!("{error}: RLIMIT_MEMLOCK is too small")))?;
+    if had_room && !sys::can_map(ROOM) {
+        // It was not locked as it came before, or there had been no room then.
+        let _ = if others || holders.count > 0 { mlockall(MlockAllFlags::CURRENT) } else { munlockall() };
+        return Err(refusal("RLIMIT_MEMLOCK leaves no room for what is allocated later".into()));
+    }
     *holders = Holders { count: holders.count + 1, others };
     Ok(())
+}
+
+fn refusal(why: String) -> Refusal {
+    let remedy = "run as root, or add \"@realtime - memlock unlimited\" to /etc/security/limits.conf";
+    Refusal::new("memory lock", why, remedy)
 }
 
 /// Gives the lock back. After the last holder memory is unlocked, unless the program had locked some before.
