@@ -183,7 +183,13 @@ fn each_cpu(run: &Run, together: &Series) -> String {
 fn gaps(run: &Run, series: &Series, who: &str) -> String {
     let seen = counted(series.latency.count(), "time");
     let max = series.latency.max_ns.map_or_else(|| "is not known".into(), show);
-    let over = if run.duration_ns > 0 { format!(" in {}", plain(run.duration_ns)) } else { String::new() };
+    // What is watched is less than the run: setting up and rests are not.
+    let watched = taken::watched(run, series);
+    let over = match watched {
+        Some(ns) => format!(" in {} watched", plain(ns)),
+        None if run.duration_ns > 0 => format!(" in {}", plain(run.duration_ns)),
+        None => String::new(),
+    };
     let lengths = match series.latency.quantile(0.5) {
         Some(p50) => format!("half of the gaps up to {}, the longest {max}", show(p50)),
         None => format!("the longest gap {max}"),
@@ -193,13 +199,8 @@ fn gaps(run: &Run, series: &Series, who: &str) -> String {
         (true, 0) => format!("{who} lost its CPU to no firmware, hardware or hypervisor{over}: no gap was found."),
         // What the tracer hwlat finds is not the kernel's.
         (true, _) => format!("{who} lost its CPU to firmware, hardware or a hypervisor {seen}{over}: {lengths}."),
-        (false, 0) => match taken::watched(run, series) {
-            Some(0) => "No time was watched, so nothing is known of gaps.".into(),
-            Some(ns) => {
-                format!("Nothing took the CPU away from a spinning thread in {} watched: no gap was found.", plain(ns))
-            }
-            None => format!("Nothing took the CPU away from a spinning thread{over}: no gap was found."),
-        },
+        (false, 0) if watched == Some(0) => "No time was watched, so nothing is known of gaps.".into(),
+        (false, 0) => format!("Nothing took the CPU away from a spinning thread{over}: no gap was found."),
         (false, _) => format!("{who} took the CPU away from a spinning thread {seen}{over}: {lengths}.{taken}"),
     }
 }
@@ -452,6 +453,9 @@ mod tests {
             text.starts_with("The simulated machine took the CPU away from a spinning thread 15 times in 2s"),
             "{text}"
         );
+        noise.series[0].settings.watched_ns = Some(900_000_000);
+        let text = verdict(&noise);
+        assert!(text.contains(" 15 times in 900ms watched: "), "{text}");
     }
 
     /// Some of the samples had none.
