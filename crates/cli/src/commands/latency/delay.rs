@@ -25,8 +25,8 @@ pub struct Delay {
     /// Delays to ask for, separated by commas
     #[arg(long, value_name = "TIME,…", default_value = "0us,1us,2us,5us,10us,20us,50us,100us,200us", value_delimiter = ',', value_parser = flags::time)]
     delay: Vec<u64>,
-    /// usleep, nanosleep, clock_nanosleep, hybrid, spin; or all
-    #[arg(long, default_value = "all", value_parser = methods)]
+    /// usleep, nanosleep, clock_nanosleep, hybrid, spin; or several (usleep,hybrid) or all
+    #[arg(long, value_name = "METHOD,…", default_value = "all", value_parser = methods)]
     method: Mechanisms<Method>,
     #[command(flatten)]
     every_sample: EverySampleFlags,

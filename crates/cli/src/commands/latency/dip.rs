@@ -33,8 +33,8 @@ pub struct Dip {
     /// The line that is watched [default: sim:bench/17]
     #[arg(long, value_name = "LINE", requires = "output")]
     input: Option<Name>,
-    /// How an edge is detected: poll, interrupt, interrupt-busy; or all, one after the other
-    #[arg(long, default_value = "all", value_parser = methods)]
+    /// How an edge is detected: poll, interrupt, interrupt-busy; or several (poll,interrupt) or all, one after the other
+    #[arg(long, value_name = "METHOD,…", default_value = "all", value_parser = methods)]
     method: Mechanisms<Method>,
     /// The shortest dip of the search
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = flags::time)]

@@ -26,8 +26,8 @@ pub struct Edge {
     #[arg(long, value_name = "LINE", requires = "output")]
     input: Option<Name>,
     /// How an edge is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
-    /// (asking for notifications again and again); or all, one after the other
-    #[arg(long, default_value = "poll", value_parser = mechanisms)]
+    /// (asking for notifications again and again); or several (poll,interrupt) or all, one after the other
+    #[arg(long, value_name = "METHOD,…", default_value = "poll", value_parser = mechanisms)]
     method: Mechanisms<Method>,
     /// Time between edges, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]

@@ -49,10 +49,10 @@ pub struct Response {
     return_input: Option<Name>,
     /// How a change is detected: poll (reading again and again), interrupt (sleeping until notified), interrupt-busy
     /// (asking for notifications again and again); kernel or kernel-hard (answered by the kernel module in the
-    /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or all of the first four that are
-    /// available, one after the other; or pru: a BeagleBone's coprocessor answers and measures, input and output are its
-    /// pins, and another device changes the input (docs/pru.md)
-    #[arg(long, default_value = "poll", value_parser = mechanisms)]
+    /// interrupt's thread, or in the interrupt itself: docs/kernel-module.md); or several (poll,interrupt) or all of the
+    /// first four that are available, one after the other; or pru: a BeagleBone's coprocessor answers and measures, input
+    /// and output are its pins, and another device changes the input (docs/pru.md)
+    #[arg(long, value_name = "METHOD,…", default_value = "poll", value_parser = mechanisms)]
     method: Mechanisms<Method>,
     /// Folder of the firmware for --method pru [default: where it is installed, or was built]
     #[arg(long, value_name = "FOLDER")]
@@ -94,7 +94,17 @@ const TABLE_NS: u64 = 60_000_000_000;
 fn mechanisms(text: &str) -> Result<Mechanisms<Method>, String> {
     match text {
         PRU => Ok(Mechanisms(Vec::new())),
-        _ => mechanisms::read(text, &[&Method::PROGRAM[..], &[Method::KERNEL]].concat()),
+        _ => {
+            let named = mechanisms::read(text, &[&Method::PROGRAM[..], &[Method::KERNEL]].concat())?;
+            // Of all, it is left out where it cannot be used; whoever names it wants it.
+            let by_kernel = named.0.iter().any(|method| matches!(method, Method::Kernel(_)));
+            match text != "all" && named.0.len() > 1 && by_kernel {
+                true => {
+                    Err("what the kernel module answers is measured by itself: name that method alone, or all".into())
+                }
+                false => Ok(named),
+            }
+        }
     }
 }
 

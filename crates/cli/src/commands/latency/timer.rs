@@ -22,8 +22,8 @@ use crate::flags::{self, EverySampleFlags, MeasuringFlags};
 )]
 pub struct Timer {
     /// hybrid, spin, clock_nanosleep, nanosleep, timerfd, epoll, posix_timer, setitimer, select, poll, futex,
-    /// io_uring; or all, one after the other, each for the whole duration
-    #[arg(long, default_value = "hybrid", value_parser = methods)]
+    /// io_uring; or several (hybrid,timerfd) or all, one after the other, each for the whole duration
+    #[arg(long, value_name = "METHOD,…", default_value = "hybrid", value_parser = methods)]
     method: Mechanisms<Method>,
     /// Period of the job, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]

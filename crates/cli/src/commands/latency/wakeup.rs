@@ -18,8 +18,8 @@ use crate::flags::{self, EverySampleFlags, MeasuringFlags};
     after_help = "Examples:\n  sudo ontick latency wakeup --method all --duration 5s\n  sudo ontick latency wakeup --cpu all"
 )]
 pub struct Wakeup {
-    /// futex, eventfd, pipe, condvar; or all, one after the other
-    #[arg(long, default_value = "futex", value_parser = bells)]
+    /// futex, eventfd, pipe, condvar; or several (futex,pipe) or all, one after the other
+    #[arg(long, value_name = "METHOD,…", default_value = "futex", value_parser = bells)]
     method: Mechanisms<Method>,
     /// Time between wake-ups, as a time or a rate
     #[arg(long, value_name = "TIME|RATE", default_value = "1ms", value_parser = flags::interval)]
