@@ -33,6 +33,10 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
         of_command = below;
     }
     let named = |id: &'static str| Some((id, file(of_command.try_get_one::<PathBuf>(id).ok()??)?));
+    let dash = |id: &str| matches!(of_command.try_get_one::<PathBuf>(id), Ok(Some(path)) if path == Path::new("-"));
+    if let Some(id) = WRITTEN.into_iter().find(|id| dash(id)) {
+        return Err(refusal(format!("--{id} - names no file: write /dev/stdout, or ./- for a file of that name")));
+    }
     let written: Vec<(&str, Place)> = WRITTEN.into_iter().filter_map(named).collect();
     for (at, (second, place)) in written.iter().enumerate() {
         if let Some((first, _)) = written[..at].iter().find(|(_, other)| other == place) {
@@ -87,6 +91,14 @@ mod tests {
             found.extend(is_file.then(|| (argument.get_id().to_string(), is_path)));
         }
         command.get_subcommands().for_each(|below| files(below, found));
+    }
+
+    #[test]
+    fn a_dash_is_no_file_to_write() {
+        let asked = ["ontick", "latency", "timer", "--samples", "-"];
+        let matches = crate::built(crate::command()).try_get_matches_from(asked).unwrap();
+        let refused = check(&matches).unwrap_err().to_string();
+        assert!(refused.contains("--samples - names no file: write /dev/stdout, or ./- "), "{refused}");
     }
 
     #[test]
