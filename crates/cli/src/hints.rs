@@ -1,12 +1,22 @@
 //! Which command mends an error of a library. What concerns one command alone is beside that command.
 
 use std::error::Error;
+use std::io::ErrorKind;
 
 use ontick_gpio::{Error as LineError, Name};
+use ontick_record::journal;
+use ontick_record::store::StoreError;
 
 /// The command, where there is one.
 pub fn of(error: &(dyn Error + 'static)) -> Option<String> {
-    of_line(line_error(error)?)
+    match error.downcast_ref() {
+        Some(StoreError::Io { path, error }) if error.kind() == ErrorKind::NotFound => {
+            let journal = journal::path_for(path);
+            let report = || format!("ontick report {} shows a run that was killed", journal.display());
+            journal.is_file().then(report)
+        }
+        _ => of_line(line_error(error)?),
+    }
 }
 
 /// Why a line could not be had, also where a measurement or a sampler needed it.
@@ -36,6 +46,16 @@ fn of_line(error: &LineError) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_that_a_killed_run_did_not_write_leads_to_its_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        let missing = || ontick_record::store::read_any(&path).unwrap_err();
+        assert_eq!(of(&missing()), None);
+        std::fs::write(folder.path().join("run.json.journal"), "").unwrap();
+        assert!(of(&missing()).unwrap().contains("run.json.journal shows a run that was killed"));
+    }
 
     #[test]
     fn a_line_that_is_not_there_leads_to_the_list_whoever_needed_it() {
