@@ -47,7 +47,7 @@ pub enum ProfileFileError {
         problem: String,
     },
     /// A key that there is not.
-    #[error("there is no {0} (format, profile, cpus, knobs, arguments, [set])")]
+    #[error("there is no key \"{0}\" (there are format, profile, cpus, knobs, arguments, [set])")]
     UnknownKey(String),
 }
 
@@ -300,7 +300,7 @@ mod tests {
                 &format!("{format}profile = \"low-latency\"\n[set]\nvm.x = 1\n\"vm.x\" = 2"),
                 "/proc/sys/vm/x is set twice",
             ),
-            (&format!("{format}profile = \"low-latency\"\nknob = [\"governor\"]"), "there is no knob ("),
+            (&format!("{format}profile = \"low-latency\"\nknob = [\"governor\"]"), "there is no key \"knob\" ("),
         ] {
             let error = ProfileFile::parse(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
