@@ -41,7 +41,7 @@ pub struct Inspection {
     pub lost: u64,
     /// For so long nothing was recorded, as other threads were to be, in ns.
     pub unseen_ns: u64,
-    /// Threads that were to be inspected and were not: there are too many.
+    /// Threads that were to be inspected and were not: there are too many, or they began too shortly before the end.
     pub left_out: u64,
     /// Why there is less evidence than there could be, what the program did meanwhile, and what was not looked at.
     pub notes: Vec<String>,

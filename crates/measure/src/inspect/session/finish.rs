@@ -12,19 +12,27 @@ impl Session<'_> {
     pub(super) fn finish(mut self) -> Inspection {
         let calls = self.evidence == Evidence::Events;
         let mut chosen: Vec<Inspected> = Vec::new();
-        let (mut early, mut others) = (Vec::new(), 0);
+        let (mut early, mut late, mut others) = (Vec::new(), Vec::new(), 0);
         self.expect(&[]);
         for (_, thread) in std::mem::take(&mut self.threads) {
             match (self.is_wanted(&thread.state), thread.counted_ns() > 0) {
                 (true, true) => chosen.push(thread),
+                (true, false) if self.there.contains(&(thread.state.tid, thread.state.started)) => {
+                    late.push(thread.state.name);
+                }
                 (true, false) => early.push(thread.state.name),
                 (false, _) => others += 1,
             }
         }
-        if !early.is_empty() {
-            early.dedup();
-            let which = early.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-            self.note(format!("not counted, as they ended or changed their policy too early: {which}"));
+        let not_counted = late.len();
+        for (why, mut names) in
+            [("they ended too early", early), ("they began, or changed their policy, too shortly before the end", late)]
+        {
+            names.dedup();
+            if !names.is_empty() {
+                names.truncate(4);
+                self.note(format!("not counted, as {why}: {}", names.join(", ")));
+            }
         }
         if others > 0 && self.real_time && self.options.select == Select::RealTime {
             let threads = if others == 1 { "1 thread".into() } else { format!("{others} threads") };
@@ -45,7 +53,7 @@ impl Session<'_> {
             evidence: self.evidence,
             lost: self.lost,
             unseen_ns: self.unseen_ns,
-            left_out: self.left_out as u64,
+            left_out: (self.left_out + not_counted) as u64,
             ..Inspection::default()
         };
         for thread in &mut chosen {
