@@ -339,6 +339,7 @@ fn a_program_that_becomes_another_one_is_counted_from_then_on() {
     let document = document(&ontick(&words).env("LOG", bench.folder.path().join("log")).output().unwrap());
     assert_eq!(ids(&document), ["file"], "{document:#}");
     assert!(notes(&document).contains("the program became timed (execve)"), "{document:#}");
+    assert_eq!(document["program"], "timed");
     assert_eq!(problem(&document, "file")["places"][0]["caller"], "write_log");
 }
 

@@ -60,6 +60,7 @@ impl Session<'_> {
         if at_ns > self.began_ns + self.after_ns() {
             self.note(format!("the program became {name} (execve): what it did before is not counted"));
         }
+        self.name = name;
         self.memory_read_ns = None;
     }
 }
