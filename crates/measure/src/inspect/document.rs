@@ -1,7 +1,7 @@
 //! Counts as a document.
 
 use ontick_record::inspection::{CallStats, Cost, InspectedThread, Place, Problem};
-use ontick_units::exact;
+use ontick_units::show;
 
 use super::calls;
 use super::inspected::Inspected;
@@ -101,7 +101,7 @@ fn observed(found: &Found) -> String {
         text += &format!(", and {more} more");
     }
     if found.holder_off_ns > 0 {
-        text += &format!("; the holder was kept from its CPU for up to {} of it", exact(found.holder_off_ns));
+        text += &format!("; the holder was kept from its CPU for up to {} of it", show(found.holder_off_ns));
     }
     text
 }

@@ -207,7 +207,7 @@ impl<'o> Session<'o> {
         self.symbols.read_mappings();
         self.symbols.open_files();
         self.unlocked = memory::unlocked(self.living);
-        if self.unlocked.is_none() {
+        if self.unlocked.is_none() && living(self.pid).is_some() {
             self.note("whether memory is locked may not be looked at: only root may see another user's".into());
         }
         self.nodes = memory::nodes(self.living).filter(|nodes| nodes.len() > 1);
