@@ -291,9 +291,11 @@ fn policy(text: &str) -> String {
     }
 }
 
-/// What all series of a run have in common, in the order of the first.
+/// What all series of a run have in common, in the order of the first. Those that a run did not come to before it was cut
+/// short do not count: nothing is known of them.
 fn common(run: &Run, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
-    common_of(run.series.iter(), describe)
+    let unknown = |settings: &Settings| *settings == Settings { load: settings.load.clone(), ..Settings::default() };
+    common_of(run.series.iter().filter(|series| !(run.interrupted && unknown(&series.settings))), describe)
 }
 
 fn common_of<'a>(all: impl Iterator<Item = &'a Series>, describe: fn(&Settings) -> Vec<String>) -> Vec<String> {
@@ -310,6 +312,14 @@ mod tests {
     use super::*;
     use ontick_record::run::{Block, Pulse};
     use ontick_record::switching::Switching;
+
+    #[test]
+    fn what_a_killed_run_did_not_come_to_hides_nothing_of_the_rest() {
+        let mut killed = run("timer", &[("hybrid", "none", "hybrid"), ("timerfd", "none", "timerfd")]);
+        killed.interrupted = true;
+        killed.series[1].settings = Settings { load: "none".into(), ..Settings::default() };
+        assert!(job(&killed)[0].starts_with("act every 1ms"), "{:?}", job(&killed));
+    }
 
     /// A run of series with these names, loads and methods, each of 10 s at 1 kHz.
     fn run(measurement: &str, series: &[(&str, &str, &str)]) -> Run {
