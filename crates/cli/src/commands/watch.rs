@@ -14,6 +14,7 @@ use clap::Args;
 use ontick_rt::cpus;
 use ontick_rt::thread::Policy;
 use ontick_undo::system_calls::Needed;
+use ontick_undo::trust;
 use ontick_units::{CpuList, exact};
 use ontick_watch::block::Job;
 use ontick_watch::hours::Hours;
@@ -27,6 +28,7 @@ use ontick_watch::switches::SwitchWatch;
 use self::round_trips::RoundTripFlags;
 use super::switch::watched;
 use crate::failure::{Failure, Outcome};
+use crate::launch::sudo_user;
 use crate::{flags, privileges, stop, terminal};
 
 /// Watch the machine's timing all the time, at a small cost, and show it on a page.
@@ -268,13 +270,16 @@ fn default_folder() -> Result<PathBuf, Failure> {
     Ok(state.join("ontick/watch"))
 }
 
-/// The token in a file that nobody else can read.
+/// The token in a file that nobody else can read or could have written: not its owner either, who would know it.
 fn token(path: &Path) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
     let mut file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.mode() & 0o044 != 0 {
+    let found = file.metadata().map_err(failed)?;
+    if found.mode() & 0o044 != 0 {
         return Err(Failure::new(format!("{}: others can read the token (chmod 600 it)", path.display())));
     }
+    trust::check_metadata_of(path, &found, sudo_user())
+        .map_err(|untrusted| Failure::new(format!("{untrusted}, so that others may know the token")))?;
     let mut text = String::new();
     file.by_ref().take(4096).read_to_string(&mut text).map_err(failed)?;
     let token = text.trim();

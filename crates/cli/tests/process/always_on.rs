@@ -287,7 +287,16 @@ fn a_stream_goes_on_and_a_token_is_asked_for() {
     assert!(stderr(&refused).contains("can be reached from other machines"), "{}", stderr(&refused));
     let readable = run(&[words.as_slice(), &["--token", token.to_str().unwrap()]].concat());
     assert!(stderr(&readable).contains("others can read the token"), "{}", stderr(&readable));
+    std::fs::set_permissions(&token, PermissionsExt::from_mode(0o620)).unwrap();
+    let writable = run(&[words.as_slice(), &["--token", token.to_str().unwrap()]].concat());
+    assert!(stderr(&writable).contains("can be written by others (mode 0620)"), "{}", stderr(&writable));
     std::fs::set_permissions(&token, PermissionsExt::from_mode(0o600)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(&token, Some(65534), None).unwrap();
+        let known = run(&[words.as_slice(), &["--token", token.to_str().unwrap()]].concat());
+        assert!(stderr(&known).contains("belongs to another user (uid 65534)"), "{}", stderr(&known));
+        std::os::unix::fs::chown(&token, Some(0), None).unwrap();
+    }
 
     let service = Service::start(&folder.path().join("state"), &["--token", token.to_str().unwrap()]);
     assert!(service.ask("/").0.starts_with("HTTP/1.1 401"));
