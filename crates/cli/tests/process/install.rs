@@ -1,4 +1,4 @@
-//! `make install` and `make uninstall`: one file, there and gone again.
+//! `make install` and `make uninstall`: one file, there and gone again. And what the package's scripts do to a running system.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -61,4 +61,47 @@ fn what_cannot_be_installed_is_one_sentence() {
     assert!(stderr(&output).contains("PREFIX is 'elsewhere', and must be a path from the root"), "{}", stderr(&output));
     let output = make("install", Path::new("/proc/1/ontick"), &path);
     assert!(!output.status.success() && stderr(&output).contains("nothing was installed"), "{}", stderr(&output));
+}
+
+/// A script of the package in a system of its own: its /run and /var are in `system`, and programs that would change this
+/// machine only say what they were asked for, which is what is returned.
+fn of_package(script: &str, words: &[&str], system: &Path) -> String {
+    let (tools, said) = (system.join("tools"), system.join("said"));
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::write(&said, "").unwrap();
+    for name in ["systemctl", "udevadm", "getent", "groupadd", "groupdel"] {
+        let tool = tools.join(name);
+        std::fs::write(&tool, format!("#!/bin/sh\necho {name} \"$*\" >>'{}'\n", said.display())).unwrap();
+        std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let text = std::fs::read_to_string(top().join("packaging/debian/ontick").join(script)).unwrap();
+    let text = ["/run/", "/var/"].into_iter().fold(text, |text, place| text.replace(place, &format!("$SYSTEM{place}")));
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    let output =
+        shell.args(["-c", &text, script]).args(words).env("PATH", path).env("SYSTEM", system).output().unwrap();
+    assert!(output.status.success(), "{script} {words:?}: {}", stderr(&output));
+    std::fs::read_to_string(said).unwrap()
+}
+
+#[test]
+fn a_removed_package_leaves_of_its_run_time_files_a_switch_that_is_set_up_alone() {
+    let system = tempfile::tempdir().unwrap();
+    let run = system.path().join("run/ontick");
+    let left_by_commands = || {
+        for file in ["cpus/.lock", "ptp/s1.77", "switch/.lock", "switch/.cell4.configuring", "switch/.time-loss.s1"] {
+            let file = run.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+    };
+    left_by_commands();
+    of_package("postrm", &["remove"], system.path());
+    assert!(!run.exists());
+
+    left_by_commands();
+    std::fs::create_dir(run.join("switch/cell4")).unwrap();
+    of_package("postrm", &["remove"], system.path());
+    assert!(run.join("switch/cell4").exists() && run.join("switch/.lock").exists());
+    assert!(!run.join("cpus").exists() && !run.join("ptp").exists());
 }
