@@ -105,3 +105,13 @@ fn a_removed_package_leaves_of_its_run_time_files_a_switch_that_is_set_up_alone(
     assert!(run.join("switch/cell4").exists() && run.join("switch/.lock").exists());
     assert!(!run.join("cpus").exists() && !run.join("ptp").exists());
 }
+
+#[test]
+fn an_upgrade_restarts_a_watch_that_runs_and_a_first_installation_starts_nothing() {
+    let system = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(system.path().join("run/systemd/system")).unwrap();
+    let first = of_package("postinst", &["configure", ""], system.path());
+    assert!(first.contains("systemctl daemon-reload\n") && !first.contains("start"), "{first}");
+    let upgrade = of_package("postinst", &["configure", "0.0.9-1"], system.path());
+    assert!(upgrade.ends_with("systemctl daemon-reload\nsystemctl try-restart ontick-watch.service\n"), "{upgrade}");
+}
