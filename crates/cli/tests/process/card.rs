@@ -61,6 +61,8 @@ fn a_card_without_sys_is_checked_planned_changed_and_put_back() {
     assert!(text.starts_with("machine   Raspberry Pi 4 Model B"), "{text}{}", stderr(&checked));
     assert!(text.contains(&format!("ontick tune plan --boot --root {root}")), "{text}");
     assert!(text.lines().all(|l| !l.contains("ontick tune apply") || l.contains("--root")), "{text}");
+    // No kernel runs there that could be changed now.
+    assert!(text.contains(" boot  ontick tune apply --boot") && !text.contains(" now  "), "{text}");
 
     let plan = on(card.path(), &["tune", "plan", "--boot", "--cpu", "3"]);
     let text = stdout(&plan);
