@@ -26,6 +26,11 @@ impl RootFlag {
         self.folder.iter().flat_map(|f| ["--root".into(), f.display().to_string()]).collect()
     }
 
+    /// Whether a folder was named instead of the running machine.
+    pub fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// A command that is to be typed, for the same machine.
     pub fn command(&self, command: &str) -> String {
         std::iter::once(command.to_owned())

@@ -85,6 +85,23 @@ fn a_card_without_sys_is_checked_planned_changed_and_put_back() {
 }
 
 #[test]
+fn what_the_system_of_a_folder_is_to_run_yet_is_said_before_the_restart() {
+    let disk = card("", &[]);
+    fs::create_dir_all(disk.path().join("etc/default")).unwrap();
+    fs::create_dir_all(disk.path().join("boot/grub")).unwrap();
+    fs::write(disk.path().join("etc/default/grub"), "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n").unwrap();
+    fs::write(disk.path().join("boot/grub/grub.cfg"), "linux /vmlinuz root=/dev/sda1 quiet\n").unwrap();
+    for file in ["cmdline.txt", "config.txt"] {
+        fs::remove_file(disk.path().join("boot/firmware").join(file)).unwrap();
+    }
+    let applied = on(disk.path(), &["tune", "apply", "--boot", "--cpu", "3", "--board-cpus", "0-3"]);
+    let text = stdout(&applied);
+    let (before, restart) = text.split_once("It takes effect with a restart").unwrap_or((&text, ""));
+    assert!(before.contains("then      grub-mkconfig") && !restart.is_empty(), "{text}{}", stderr(&applied));
+    assert!(on(disk.path(), &["tune", "revert"]).status.success());
+}
+
+#[test]
 fn what_is_not_seen_on_a_card_is_not_called_as_wanted() {
     let card = card("arm_64bit=1\n", &[("bcm2711-rpi-4-b.dtb", pi4())]);
     let applied = on(card.path(), &["tune", "apply", "--cpu", "3"]);

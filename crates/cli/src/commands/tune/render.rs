@@ -100,7 +100,7 @@ pub(super) fn done(done: &Done, root: &RootFlag, style: &Style) -> String {
         text += &isolation(isolated, style);
     }
     if let Some(boot) = &done.boot {
-        text += &booted(boot, style);
+        text += &booted(boot, root.is_folder(), style);
     }
     let refused = changes.iter().filter(|c| matches!(c.outcome, Outcome::Refused(_))).count();
     let made = changes.len() - refused;
@@ -155,7 +155,8 @@ fn isolation(isolated: &Isolated, style: &Style) -> String {
     list(&entries, style)
 }
 
-fn booted(boot: &BootDone, style: &Style) -> String {
+/// What was done about the way the machine boots; in a folder (`of_folder`), what its system is to run yet.
+fn booted(boot: &BootDone, of_folder: bool, style: &Style) -> String {
     let mut text = String::from("\nAt boot\n");
     let mut entries = Vec::new();
     for file in &boot.files.written {
@@ -171,6 +172,9 @@ fn booted(boot: &BootDone, style: &Style) -> String {
     }
     text += &notes(&boot.plan.notes, style);
     if !boot.files.written.is_empty() {
+        if of_folder {
+            boot.plan.commands.iter().for_each(|command| text += &format!("then      {command}\n"));
+        }
         text += &format!("It takes effect with a restart: {}\n", boot.plan.restart);
     }
     text
