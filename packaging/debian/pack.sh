@@ -91,6 +91,7 @@ pack_program() {
   put 644 "$debian/ontick/copyright" usr/share/doc/ontick/copyright
   put_compressed "$pages"/notices usr/share/doc/ontick/notices
   put_compressed README.md usr/share/doc/ontick/README.md
+  put_compressed SECURITY.md usr/share/doc/ontick/SECURITY.md
   for page in docs/*.md docs/images/*; do
     put 644 "$page" "usr/share/doc/ontick/$page"
   done
