@@ -66,9 +66,9 @@ impl History {
             hours: kept("hours.rows", 3_600)?,
             thinned: 0,
         };
-        let damaged = history.five_minutes.take_up(&history.blocks, 300)?;
-        history.hours.take_up(&history.blocks, 3_600)?;
-        Ok((history, damaged))
+        let (of_five_minutes, of_blocks) = history.five_minutes.take_up(&history.blocks, 300)?;
+        let (of_hours, _) = history.hours.take_up(&history.blocks, 3_600)?;
+        Ok((history, of_five_minutes + of_hours + of_blocks))
     }
 
     /// The first number that no round trips in any row have.
@@ -130,8 +130,9 @@ impl History {
 }
 
 impl Kept {
-    /// Goes over the blocks that came after the last row that was written.
-    fn take_up(&mut self, blocks: &Rows, span_s: u32) -> Result<u64, RowsError> {
+    /// Goes over the blocks that came after the last row that was written. How many of its own rows were damaged, and how
+    /// many of the blocks.
+    fn take_up(&mut self, blocks: &Rows, span_s: u32) -> Result<(u64, u64), RowsError> {
         let mut last = std::collections::BTreeMap::new();
         let damaged = self.rows.each(0, u32::MAX, |row| _ = last.insert(row.series, row.at))?;
         let mut ended = Vec::new();
@@ -143,7 +144,7 @@ impl Kept {
             }
         })?;
         self.rows.append(&ended)?;
-        Ok(damaged + damaged_blocks)
+        Ok((damaged, damaged_blocks))
     }
 }
 

@@ -10,6 +10,8 @@ use super::row::{LENGTH, Row};
 
 /// The first bytes of such a file; as long as a row, so that rows are where they can be counted.
 const HEAD: [u8; LENGTH] = *b"ontick-rows/1 40 bytes each, crc32 last\n";
+/// How a file of any version begins.
+const NAME: &[u8] = b"ontick-rows/";
 /// Rows that are read at a time.
 const AT_A_TIME: usize = 4096;
 
@@ -20,6 +22,8 @@ pub struct Rows {
     file: File,
     /// Bytes that are safe: the head and whole rows.
     length: u64,
+    /// The head was damaged, and is written anew.
+    lost_head: bool,
 }
 
 /// Why a file of rows cannot be used.
@@ -40,7 +44,7 @@ pub enum RowsError {
 }
 
 impl Rows {
-    /// Opens a file, or begins one. Bytes of a row that was cut off are cut away.
+    /// Opens a file, or begins one. Bytes of a row that was cut off are cut away, and a damaged head is written anew.
     pub fn open(path: &Path) -> Result<Self, RowsError> {
         let system = |error| RowsError::System { path: path.into(), error };
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(path);
@@ -48,18 +52,16 @@ impl Rows {
         let there = file.metadata().map_err(system)?.len();
         let mut head = vec![0; LENGTH.min(usize::try_from(there).unwrap_or(LENGTH))];
         file.read_exact_at(&mut head, 0).map_err(system)?;
-        if !HEAD.starts_with(&head) {
+        let lost_head = !HEAD.starts_with(&head);
+        if lost_head && !is_damaged(&head, &file).map_err(system)? {
             return Err(RowsError::Foreign(path.into()));
         }
-        let length = match there < LENGTH as u64 {
-            true => {
-                file.write_all_at(&HEAD, 0).map_err(system)?;
-                LENGTH as u64
-            }
-            false => there - there % LENGTH as u64,
-        };
+        if lost_head || there < LENGTH as u64 {
+            file.write_all_at(&HEAD, 0).map_err(system)?;
+        }
+        let length = (there - there % LENGTH as u64).max(LENGTH as u64);
         file.set_len(length).and_then(|()| file.seek(SeekFrom::Start(length))).map_err(system)?;
-        Ok(Self { path: path.into(), file, length })
+        Ok(Self { path: path.into(), file, length, lost_head })
     }
 
     /// Appends rows, as one write. They outlast the end of this process; a power cut, after [`sync`](Self::sync). Where
@@ -80,10 +82,10 @@ impl Rows {
     }
 
     /// Hands every sound row that is at `from` or later, and before `to`, to `take`, in the order of the file; how many
-    /// were damaged.
+    /// were damaged, the head among them.
     pub fn each(&self, from: u32, to: u32, mut take: impl FnMut(Row)) -> Result<u64, RowsError> {
         let mut buffer = vec![0; AT_A_TIME * LENGTH];
-        let mut damaged = 0;
+        let mut damaged = u64::from(self.lost_head);
         let mut place = LENGTH as u64;
         while place < self.length {
             let more = (self.length - place).min(buffer.len() as u64) as usize;
@@ -116,6 +118,7 @@ impl Rows {
         }
         // From here on the file at the path is the new one, whatever fails yet.
         (self.file, self.length) = written?;
+        self.lost_head = false;
         // The folder's entry is what a power cut could lose.
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
@@ -145,6 +148,20 @@ impl Rows {
     fn system(&self, error: io::Error) -> RowsError {
         RowsError::System { path: self.path.clone(), error }
     }
+}
+
+/// Whether a head that is none is a damaged one: nothing was written to the disk but the length, or sound rows are behind it.
+/// One of another version is not.
+fn is_damaged(head: &[u8], file: &File) -> io::Result<bool> {
+    if head.iter().all(|byte| *byte == 0) {
+        return Ok(true);
+    }
+    if head.starts_with(NAME) {
+        return Ok(false);
+    }
+    let mut bytes = Vec::new();
+    file.take((AT_A_TIME * LENGTH) as u64).read_to_end(&mut bytes)?;
+    Ok(bytes.chunks_exact(LENGTH).skip(1).any(|row| Row::read(row.try_into().expect("the length of a row")).is_some()))
 }
 
 /// Whether a file begins as one of rows does.
@@ -221,6 +238,32 @@ mod tests {
         std::fs::write(&other, "something else").unwrap();
         assert!(Rows::open(&other).unwrap_err().to_string().contains("no file of rows"));
         assert_eq!(std::fs::read(&other).unwrap(), b"something else");
+    }
+
+    #[test]
+    fn a_file_whose_head_a_power_cut_took_has_its_rows_and_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rows");
+        Rows::open(&path).unwrap().append(&rows(0..3)).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for place in 0..NAME.len() {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 0x40;
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(all(&Rows::open(&path).unwrap()), (rows(0..3), 1), "at {place}");
+            assert_eq!(std::fs::read(&path).unwrap(), whole);
+        }
+        for zeros in [3, LENGTH, 3 * LENGTH] {
+            std::fs::write(&path, vec![0; zeros]).unwrap();
+            let mut file = Rows::open(&path).unwrap();
+            file.append(&rows(5..6)).unwrap();
+            assert_eq!(all(&Rows::open(&path).unwrap()).0, rows(5..6), "{zeros} zeros");
+        }
+        let mut later = whole.clone();
+        later[NAME.len()] = b'2';
+        std::fs::write(&path, &later).unwrap();
+        assert!(Rows::open(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), later);
     }
 
     #[test]
