@@ -14,6 +14,7 @@ use ontick_watch::series::SeriesId;
 use serde_json::Value;
 
 use crate::bad_disks::with_mounts;
+use crate::prometheus::Release;
 use crate::{Running, alone_on_this_machine, apart, judges, ontick, run, stderr, stdout, wait_until};
 
 /// A service on a port of its own.
@@ -134,6 +135,14 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
         body.contains("ontick_watch_recent_max_seconds{cpu=") && body.contains("ontick_watch_paused{cpu="),
         "{body}"
     );
+    let head = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain\r\nConnection: close\r\n\r\n";
+    let (head, plain) = service.ask_as(head);
+    assert!(head.contains("text/plain; version=0.0.4"), "{head}");
+    if let Some(release) = Release::distribution() {
+        // It reads them all; what it would name otherwise is the label of quantiles, which it keeps for summaries.
+        let said = stderr(&release.checks_metrics(&plain));
+        assert!(said.lines().all(|line| line.contains("should not have \"quantile\" label")), "{said}{plain}");
+    }
     let packed = service
         .bytes_as("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n");
     let begins = packed.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;

@@ -48,6 +48,15 @@ impl Release {
         }
     }
 
+    /// What it says of metrics in its own text format.
+    pub fn checks_metrics(&self, text: &str) -> Output {
+        let mut promtool = Command::new(self.program("promtool"));
+        promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut promtool = promtool.spawn().unwrap();
+        promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        promtool.wait_with_output().unwrap()
+    }
+
     /// Runs a file of rules' tests in `deploy`.
     pub fn tests_rules(&self, file: &str) -> Output {
         let path = deploy().join("prometheus").join(file);

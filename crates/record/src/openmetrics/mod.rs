@@ -92,6 +92,11 @@ impl Exposition {
     pub fn finish(self) -> String {
         text::text(&self)
     }
+
+    /// The text in Prometheus' own format, 0.0.4, for what knows no OpenMetrics.
+    pub fn finish_plain(self) -> String {
+        text::plain(&self)
+    }
 }
 
 impl Kind {

@@ -1,24 +1,40 @@
-//! The text format of OpenMetrics 1.0.
+//! The text format of OpenMetrics 1.0, and Prometheus' of before, 0.0.4.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{Distribution, Exposition, Family, Labels, Value};
+use super::{Distribution, Exposition, Family, Kind, Labels, Value};
 
 /// All families, and the line that closes the text.
 pub fn text(exposition: &Exposition) -> String {
     let mut text = String::new();
-    exposition.families().iter().for_each(|family| write(&mut text, family));
+    for family in exposition.families() {
+        let name = &family.name;
+        let _ = writeln!(text, "# TYPE {name} {}", family.kind.name());
+        if name.ends_with("_seconds") {
+            let _ = writeln!(text, "# UNIT {name} seconds");
+        }
+        let _ = writeln!(text, "# HELP {name} {}", escape(&family.help));
+        samples(&mut text, family);
+    }
     text + "# EOF\n"
 }
 
-fn write(text: &mut String, family: &Family) {
-    let name = &family.name;
-    let _ = writeln!(text, "# TYPE {name} {}", family.kind.name());
-    if name.ends_with("_seconds") {
-        let _ = writeln!(text, "# UNIT {name} seconds");
+/// The same in version 0.0.4: a family has the name of its samples, an info is a gauge, and quotes in words are no more than that.
+pub fn plain(exposition: &Exposition) -> String {
+    let mut text = String::new();
+    for family in exposition.families().iter().filter(|family| !family.samples.is_empty()) {
+        let name = format!("{}{}", family.name, family.kind.suffix());
+        let kind = if family.kind == Kind::Info { Kind::Gauge } else { family.kind };
+        let help = escape(&family.help).replace("\\\"", "\"");
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.name());
+        samples(&mut text, family);
     }
-    let _ = writeln!(text, "# HELP {name} {}", escape(&family.help));
+    text
+}
+
+fn samples(text: &mut String, family: &Family) {
+    let name = &family.name;
     for (labels, value) in &family.samples {
         // Once for all buckets of a histogram.
         let labels = joined(labels);
@@ -122,6 +138,17 @@ a_latency_seconds_sum{port="\"1\"\n"} 1e-06
 # EOF
 "##;
         assert_eq!(text.finish(), wanted);
+    }
+
+    #[test]
+    fn the_text_of_before_names_families_as_their_samples_and_knows_no_info() {
+        let mut text = Exposition::with_prefix("a_");
+        text.family("frames", Kind::Counter, "Of \"it\".\nAll.").sample(&Labels::default(), 7);
+        text.family("run", Kind::Info, "The run.").sample(&Labels::new(&[("tool", "\"x\"")]), 1);
+        text.family("none", Kind::Gauge, "None.");
+        let wanted = "# HELP a_frames_total Of \"it\".\\nAll.\n# TYPE a_frames_total counter\na_frames_total{} 7\n\
+                      # HELP a_run_info The run.\n# TYPE a_run_info gauge\na_run_info{tool=\"\\\"x\\\"\"} 1\n";
+        assert_eq!(text.finish_plain(), wanted);
     }
 
     #[test]

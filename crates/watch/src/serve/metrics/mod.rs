@@ -15,6 +15,8 @@ use crate::switches::Switches;
 
 /// OpenMetrics text, 1.0.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Prometheus' text of before.
+const PLAIN: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// How far back the largest latencies of `ontick_watch_recent_max_seconds` reach, in seconds: longer than the usual time
 /// between two scrapes.
@@ -23,10 +25,17 @@ const RECENT_S: u32 = 300;
 /// All of them as of `now`, in the best of the formats that are accepted, and its name.
 pub fn answer(state: &State, now: u32, switches: Option<&Switches>, accepted: &str) -> (&'static str, Vec<u8>) {
     let all = all(state, now, switches);
-    match protobuf::is_accepted(accepted) {
-        true => (protobuf::CONTENT_TYPE, protobuf::encode(&all)),
-        false => (TEXT, all.finish().into_bytes()),
+    match () {
+        () if protobuf::is_accepted(accepted) => (protobuf::CONTENT_TYPE, protobuf::encode(&all)),
+        () if wants_plain(accepted) => (PLAIN, all.finish_plain().into_bytes()),
+        () => (TEXT, all.finish().into_bytes()),
     }
+}
+
+/// Whether who asks takes the text of before and names no OpenMetrics; who takes anything gets that.
+fn wants_plain(accepted: &str) -> bool {
+    let names = |kind: &str| accepted.split(',').any(|one| one.trim_start().starts_with(kind));
+    names("text/plain") && !names("application/openmetrics-text")
 }
 
 /// All of them as of `now`.
@@ -68,4 +77,16 @@ pub fn all(state: &State, now: u32, switches: Option<&Switches>) -> Exposition {
         all.append(switches::families(switches));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_plain_text_alone_gets_the_format_of_before() {
+        assert!(wants_plain("text/plain") && wants_plain("text/html, text/plain;version=0.0.4;q=0.5,*/*;q=0.1"));
+        let current = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4,*/*;q=0.1";
+        assert!(!wants_plain(current) && !wants_plain("") && !wants_plain("*/*"));
+    }
 }
