@@ -183,6 +183,10 @@ impl Watch {
                 "CPU {missing} is not one that this program may use (it may use {online})"
             )));
         }
+        // As in every measurement of a timer.
+        if self.interval < 1_000 {
+            return Err(Failure::new("the interval must be at least 1us: a clock read alone takes 0.02us"));
+        }
         let wake_ups_ns = self.interval.saturating_mul(self.cycles.into());
         let round_trips = self.roundtrip.iter().map(|flags| flags.block_ns(self.cycles));
         let block_ns = round_trips.fold(wake_ups_ns, u64::max);

@@ -385,6 +385,7 @@ fn what_cannot_be_is_one_sentence() {
     assert!(asked(&["--cpu", "900"]).contains("CPU 900 is not one that this program may use"));
     assert!(asked(&["--hours", "8-9"]).contains("write it as 22:00-06:00"));
     assert!(asked(&["--listen", "nowhere"]).contains("no address to listen on"));
+    assert!(asked(&["--interval", "999ns"]).contains("the interval must be at least 1us"));
     assert!(asked(&["--interval", "1s", "--cycles", "1000"]).contains("takes 1000s: ask for a minute or less"));
     let open = folder.path().join("open");
     std::fs::create_dir(&open).unwrap();
