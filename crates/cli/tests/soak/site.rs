@@ -98,7 +98,8 @@ impl Site {
         if ordinary {
             command.args(["--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"]);
         }
-        command.arg("--").args(through).arg(env!("CARGO_BIN_EXE_ontick")).args(words);
+        // A shell has what it starts in the background ignore Ctrl-C.
+        command.args(["--", "env", "--default-signal=INT"]).args(through).arg(env!("CARGO_BIN_EXE_ontick")).args(words);
         let (name, value) = self.mark.split_once('=').expect("a mark");
         command.env(name, value).env("TMPDIR", self.temporary()).stdin(Stdio::null()).stdout(Stdio::null());
         command
