@@ -20,6 +20,9 @@ struct Batch {
 /// Samples that are missing for everybody: taken too late, and those that found the ring full.
 pub type Gaps = [u64; 2];
 
+/// What a batch takes of the memory beside its bytes: its place in the queue, what counts its readers, and what the heap adds.
+const BESIDE: usize = size_of::<Batch>() + 4 * size_of::<usize>();
+
 fn sum([late, full]: Gaps, [more_late, more_full]: Gaps) -> Gaps {
     [late + more_late, full + more_full]
 }
@@ -79,7 +82,7 @@ pub enum Next {
 }
 
 impl Backlog {
-    /// One that keeps at most this much, and always the newest batch.
+    /// One that takes at most so much memory, but always keeps the newest batch.
     pub fn new(most_bytes: usize) -> Self {
         Self { inner: Mutex::default(), came: Condvar::new(), most_bytes }
     }
@@ -92,11 +95,11 @@ impl Backlog {
     pub fn push(&self, bytes: &[u8], samples: u64, gaps: Gaps) {
         let batch = Batch { bytes: bytes.into(), samples, gaps };
         let mut inner = self.lock();
-        inner.bytes += bytes.len();
+        inner.bytes += bytes.len() + BESIDE;
         inner.batches.push_back(batch);
         while inner.bytes > self.most_bytes && inner.batches.len() > 1 {
             let Some(old) = inner.batches.pop_front() else { break };
-            inner.bytes -= old.bytes.len();
+            inner.bytes -= old.bytes.len() + BESIDE;
             inner.first += 1;
             inner.first_sample += old.samples;
             inner.first_gaps = sum(inner.first_gaps, old.gaps);
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn each_reader_has_its_own_place() {
-        let backlog = Backlog::new(100);
+        let backlog = Backlog::new(2 * (3 + BESIDE));
         let mut early = backlog.now();
         backlog.push(b"one", 1, [0; 2]);
         let mut late = backlog.now();
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_slow_reader_learns_what_it_missed() {
-        let backlog = Backlog::new(10);
+        let backlog = Backlog::new(2 * (5 + BESIDE));
         let mut slow = backlog.now();
         for samples in 1..=10 {
             backlog.push(b"12345", samples, [0; 2]);
@@ -199,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_slow_reader_learns_of_gaps_in_what_it_missed() {
-        let backlog = Backlog::new(10);
+        let backlog = Backlog::new(2 * (5 + BESIDE));
         let (mut slow, mut slower) = (backlog.now(), backlog.now());
         backlog.push(b"12345", 1, [2, 0]);
         assert_eq!(take(&backlog, &mut slow), batch(b"12345", 1, 0));
@@ -220,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_sample_is_taken_or_reported_as_missed() {
-        let backlog = Backlog::new(64);
+        let backlog = Backlog::new(8 * (8 + BESIDE));
         let all = 5_000;
         std::thread::scope(|scope| {
             let readers: Vec<_> = (0..3)

@@ -333,7 +333,7 @@ mod tests {
 
         fn with(bounds: Bounds) -> Self {
             let channels = [Channel { name: "n".into(), unit: String::new(), scale: 1.0, offset: 0.0 }];
-            let stream = Stream::new(Format::Ndjson, &channels, 64 << 20);
+            let stream = Stream::new(Format::Ndjson, &channels, 65 << 20);
             let (clients, stop) = (Arc::new(Clients::default()), Arc::new(AtomicBool::new(false)));
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.set_nonblocking(true).unwrap();

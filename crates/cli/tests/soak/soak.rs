@@ -191,8 +191,7 @@ impl Soak {
             let findings = self.of(target).end();
             self.journal.found(findings);
         }
-        let findings =
-            self.usages.iter().flat_map(|((name, pid), life)| life.usage.findings(&format!("{name} ({pid})")));
+        let findings = self.usages.iter().flat_map(|((name, pid), life)| life.usage.findings(name, *pid));
         let findings: Vec<String> = findings.collect();
         self.journal.found(findings);
         let counts = TARGETS.map(|target| (self.of(target).name(), self.of(target).count())).into();

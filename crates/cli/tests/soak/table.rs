@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use ontick_report::plot::{Growth, Panel, growth};
 
-use crate::oracle::growth::{MEMORY, Series};
+use crate::oracle::growth::{Series, memory};
 use crate::participants::Count;
 use crate::usage::Usage;
 
@@ -51,7 +51,8 @@ impl Result {
             let Some(longest) = lives.iter().max_by(|a, b| span(&a.usage).total_cmp(&span(&b.usage))) else { continue };
             let descriptors = || lives.iter().flat_map(|life| &life.usage.descriptors).map(|(_, open)| *open);
             let (least, most) = (descriptors().fold(f64::MAX, f64::min), descriptors().fold(0.0, f64::max));
-            let grown: Vec<f64> = lives.iter().filter_map(|life| MEMORY.growth(&life.usage.proportional)).collect();
+            let grown: Vec<f64> =
+                lives.iter().filter_map(|life| memory(name).growth(&life.usage.proportional)).collect();
             let at_end = longest.usage.proportional.last().map_or(0.0, |(_, kib)| *kib);
             let grew = grown.iter().copied().reduce(f64::max).map_or("-".into(), |kib| format!("{kib:.0}"));
             let _ = writeln!(

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Instant;
 
-use crate::oracle::growth::{DESCRIPTORS, MEMORY, Series};
+use crate::oracle::growth::{DESCRIPTORS, Series, memory};
 
 /// Of one life of a process.
 #[derive(Debug)]
@@ -38,17 +38,17 @@ impl Usage {
     }
 
     /// What grows.
-    pub fn findings(&self, process: &str) -> Vec<String> {
+    pub fn findings(&self, name: &str, pid: u32) -> Vec<String> {
         let all = [
             ("descriptors", &self.descriptors, DESCRIPTORS),
-            ("KiB of VmRSS", &self.resident, MEMORY),
-            ("KiB of PSS", &self.proportional, MEMORY),
+            ("KiB of VmRSS", &self.resident, memory(name)),
+            ("KiB of PSS", &self.proportional, memory(name)),
         ];
         let grew = all.into_iter().filter(|(_, series, rule)| !rule.is_flat(series));
         grew.map(|(what, series, rule)| {
             let (growth, from, to) = (rule.growth(series).unwrap_or(0.0), series[0], series[series.len() - 1]);
             format!(
-                "{process}: {what} grew by {growth:.1} in {:.0} s: {} at {:.0} s, {} at {:.0} s",
+                "{name} ({pid}): {what} grew by {growth:.1} in {:.0} s: {} at {:.0} s, {} at {:.0} s",
                 to.0 - from.0,
                 from.1,
                 from.0,
