@@ -6,6 +6,7 @@ mod interfaces;
 mod ports;
 mod report;
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -94,7 +95,7 @@ impl Service {
         for (index, _) in ports.iter().enumerate().filter(|(_, port)| !port.link) {
             let _ = running.send(Command::Link(index, false));
         }
-        let guard = LoopGuard::new(ports.len(), Duration::ZERO);
+        let guard = LoopGuard::new(ports.len(), Duration::ZERO, RandomState::new().hash_one(0));
         let mut service = Self {
             switch: switch.clone(),
             places: places[..running.spread().cores()].to_vec(),

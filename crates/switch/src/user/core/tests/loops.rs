@@ -53,7 +53,7 @@ fn a_probe_waits_until_the_gate_of_its_class_is_open() {
 fn a_loop_is_broken_at_one_port_and_the_other_goes_on() {
     let mut bench = Bench::new(3);
     let mut core = core!(bench, &switch(3, 8), None);
-    let mut guard = LoopGuard::new(3, Duration::ZERO);
+    let mut guard = LoopGuard::new(3, Duration::ZERO, 7);
     let mut looks_ns = 0;
     let mut closed_ns = None;
     // What both hosts behind port 1 and the loop have.
