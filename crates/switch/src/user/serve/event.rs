@@ -43,7 +43,7 @@ impl fmt::Display for ServiceEvent {
             ServiceEvent::Loop(port) => write!(
                 f,
                 "port {port}: it is joined outside with another port of this switch, which makes a loop; this port is closed \
-                 until no probe has come back for {} s",
+                 until no probe has come back for at least {} s",
                 QUIET.as_secs()
             ),
             ServiceEvent::Changed(port, what) => write!(f, "port {port}: {what}"),
