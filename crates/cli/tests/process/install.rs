@@ -85,7 +85,7 @@ fn of_package(script: &str, words: &[&str], system: &Path) -> String {
 }
 
 #[test]
-fn a_removed_package_leaves_of_its_run_time_files_a_switch_that_is_set_up_alone() {
+fn a_removed_package_leaves_of_its_run_time_files_what_undoes_a_switch_alone() {
     let system = tempfile::tempdir().unwrap();
     let run = system.path().join("run/ontick");
     let left_by_commands = || {
@@ -104,6 +104,11 @@ fn a_removed_package_leaves_of_its_run_time_files_a_switch_that_is_set_up_alone(
     of_package("postrm", &["remove"], system.path());
     assert!(run.join("switch/cell4").exists() && run.join("switch/.lock").exists());
     assert!(!run.join("cpus").exists() && !run.join("ptp").exists());
+
+    std::fs::remove_dir(run.join("switch/cell4")).unwrap();
+    std::fs::write(run.join("switch/.cell4.damaged"), "what could not be put back").unwrap();
+    of_package("postrm", &["remove"], system.path());
+    assert!(run.join("switch/.cell4.damaged").exists());
 }
 
 #[test]
