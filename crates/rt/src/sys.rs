@@ -90,14 +90,15 @@ pub fn keep_heap() {
     }
 }
 
-/// Whether so many bytes more can be mapped; where memory is locked as it comes, that is also whether they may be locked.
-pub fn can_map(bytes: usize) -> bool {
+/// Whether so many bytes more may be locked: the limit, and whether it holds for this thread, are known to the kernel alone.
+pub fn may_lock(bytes: usize) -> Result<(), rustix::io::Errno> {
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // Nobody may touch them, so none of them becomes memory.
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::LOCKED;
     // SAFETY: the kernel chooses the place, nobody uses it, and it is given back.
     unsafe {
-        mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::empty(), flags)
-            .is_ok_and(|place| munmap(place, bytes).is_ok())
+        let place = mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::empty(), flags)?;
+        munmap(place, bytes)
     }
 }
 

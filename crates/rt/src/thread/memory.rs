@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use rustix::io::Errno;
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
 use super::Refusal;
@@ -31,15 +32,17 @@ struct Holders {
 
 pub(super) fn lock() -> Result<(), Refusal> {
     let mut holders = HOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let others = if holders.count == 0 { is_any_locked() } else { holders.others };
-    let had_room = sys::can_map(ROOM);
+    let kib = |name: &str| status_kib(name).unwrap_or(0);
+    let others = if holders.count == 0 { kib("VmLck:") > 0 } else { holders.others };
+    // What is locked already stays so, whoever asks once more.
+    if holders.count == 0 {
+        let unlocked = kib("VmSize:").saturating_sub(kib("VmLck:")) * 1024;
+        if let Err(Errno::AGAIN | Errno::PERM) = sys::may_lock(unlocked + ROOM) {
+            return Err(refusal("RLIMIT_MEMLOCK is too small for what there is, and what is allocated later".into()));
+        }
+    }
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
         .map_err(|error| refusal(format!("{error}: RLIMIT_MEMLOCK is too small")))?;
-    if had_room && !sys::can_map(ROOM) {
-        // It was not locked as it came before, or there had been no room then.
-        let _ = if others || holders.count > 0 { mlockall(MlockAllFlags::CURRENT) } else { munlockall() };
-        return Err(refusal("RLIMIT_MEMLOCK leaves no room for what is allocated later".into()));
-    }
     *holders = Holders { count: holders.count + 1, others };
     Ok(())
 }
@@ -59,10 +62,10 @@ pub(super) fn unlock() {
     }
 }
 
-fn is_any_locked() -> bool {
-    let status = crate::kernel_text::read("/proc/self/status").unwrap_or_default();
-    let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-    locked.is_some_and(|size| size.trim() != "0 kB")
+/// A size of proc_pid_status(5).
+fn status_kib(name: &str) -> Option<usize> {
+    let status = crate::kernel_text::read("/proc/self/status").ok()?;
+    status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
 }
 
 pub(super) fn prefault_heap() {
