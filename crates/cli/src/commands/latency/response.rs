@@ -113,7 +113,7 @@ const PRU: &str = "pru";
 impl Response {
     /// All that can be had includes the kernel module where that can be used.
     fn without_what_is_not_here(&mut self, lines: &Pair) -> Option<String> {
-        let all = self.method.0.len() > 1;
+        let all = self.method.0.len() > 1 && self.method.0.contains(&Method::KERNEL);
         let why = kmod::usable(&[&lines.input, &lines.output]).err().filter(|_| all || self.table)?;
         self.method.0.retain(|method| !all || *method != Method::KERNEL);
         Some(format!("the kernel module's answers are not among these: {why}"))
