@@ -35,7 +35,9 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
     let named = |id: &'static str| Some((id, file(of_command.try_get_one::<PathBuf>(id).ok()??)?));
     let dash = |id: &str| matches!(of_command.try_get_one::<PathBuf>(id), Ok(Some(path)) if path == Path::new("-"));
     if let Some(id) = WRITTEN.into_iter().find(|id| dash(id)) {
-        return Err(refusal(format!("--{id} - names no file: write /dev/stdout, or ./- for a file of that name")));
+        // Samples may not go where the result goes.
+        let instead = if id == "samples" { "a FIFO" } else { "/dev/stdout" };
+        return Err(refusal(format!("--{id} - names no file: write {instead}, or ./- for a file of that name")));
     }
     let written: Vec<(&str, Place)> = WRITTEN.into_iter().filter_map(named).collect();
     for (at, (second, place)) in written.iter().enumerate() {
@@ -98,7 +100,7 @@ mod tests {
         let asked = ["ontick", "latency", "timer", "--samples", "-"];
         let matches = crate::built(crate::command()).try_get_matches_from(asked).unwrap();
         let refused = check(&matches).unwrap_err().to_string();
-        assert!(refused.contains("--samples - names no file: write /dev/stdout, or ./- "), "{refused}");
+        assert!(refused.contains("--samples - names no file: write a FIFO, or ./- "), "{refused}");
     }
 
     #[test]
