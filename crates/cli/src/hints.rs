@@ -12,7 +12,7 @@ pub fn of(error: &(dyn Error + 'static)) -> Option<String> {
     match error.downcast_ref() {
         Some(StoreError::Io { path, error }) if error.kind() == ErrorKind::NotFound => {
             let journal = journal::path_for(path);
-            let report = || format!("ontick report {} shows a run that was killed", journal.display());
+            let report = || format!("ontick report {} shows a run that goes on or was killed", journal.display());
             journal.is_file().then(report)
         }
         _ => of_line(line_error(error)?),
@@ -54,7 +54,7 @@ mod tests {
         let missing = || ontick_record::store::read_any(&path).unwrap_err();
         assert_eq!(of(&missing()), None);
         std::fs::write(folder.path().join("run.json.journal"), "").unwrap();
-        assert!(of(&missing()).unwrap().contains("run.json.journal shows a run that was killed"));
+        assert!(of(&missing()).unwrap().contains("run.json.journal shows a run that goes on or was killed"));
     }
 
     #[test]
