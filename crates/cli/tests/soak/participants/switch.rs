@@ -197,19 +197,22 @@ impl Switching {
     pub fn settle(&mut self) -> Vec<String> {
         self.traffic.send(false);
         let until = Instant::now() + PATIENCE;
-        let mut last = None;
+        let (mut turns, mut fresh) = (None, None);
         let balanced = loop {
             let Some((now, counted, by_interfaces)) = self.look() else {
                 return vec!["switch: its status has no counters".into()];
             };
             let balanced = balance(&self.before.0, &now.frames, now.drops);
-            let is_over = balanced.is_ok() && last.as_ref().is_some_and(|last| is_quiet(last, &now));
+            let is_over = balanced.is_ok() && fresh.as_ref().is_some_and(|fresh| is_quiet(fresh, &now));
             if is_over || Instant::now() >= until {
                 self.count.delivered += now.frames.received - self.before.0.received;
                 (self.before, self.counted_by_switch) = ((now.frames, by_interfaces), counted);
                 break balanced;
             }
-            last = Some(now);
+            // The core's counters are written once a second: just then they say what it has done by now.
+            if turns.replace(now.turns[0]).is_some_and(|turns| turns != now.turns[0]) {
+                fresh = Some(now);
+            }
             std::thread::sleep(Duration::from_millis(100));
         };
         self.traffic.send(true);
