@@ -20,8 +20,9 @@ struct Batch {
 /// Samples that are missing for everybody: taken too late, and those that found the ring full.
 pub type Gaps = [u64; 2];
 
-/// What a batch takes of the memory beside its bytes: its place in the queue, what counts its readers, and what the heap adds.
-const BESIDE: usize = size_of::<Batch>() + 4 * size_of::<usize>();
+/// What a batch takes of the memory beside its bytes: its place in the queue, which may have twice as many as are used, what
+/// counts its readers, and what the heap adds.
+const BESIDE: usize = 2 * size_of::<Batch>() + 4 * size_of::<usize>();
 
 fn sum([late, full]: Gaps, [more_late, more_full]: Gaps) -> Gaps {
     [late + more_late, full + more_full]
