@@ -8,7 +8,7 @@ use ontick_rt::{cpus, watchdog};
 
 use crate::blocks::{absorb, note_of_ended};
 use crate::observe::Part;
-use crate::timer::{self, Job, Method};
+use crate::timer::{self, Chosen, Job, Method};
 use crate::timetable::{BESIDE_NS, Timetable};
 use crate::{Error, Limits, Load, Observer, Placement};
 
@@ -137,6 +137,7 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
     ontick.placements.iter().try_for_each(Placement::check)?;
     if plan.has_quietest_phase() {
         ontick.phases = timer::find_phases(plan.interval_ns, &ontick.placements)?;
+        ontick.job.chosen = Chosen::Found;
         pace.over(plan.find_phase_ns());
     }
     let threads = sides[1].placements.len();
@@ -168,9 +169,6 @@ pub fn prove(plan: &Plan, observer: &mut Observer) -> Result<Vec<Series>, Error>
             }
             for (series, mut block) in all[first..].iter_mut().zip(blocks) {
                 load.describe_beside(&beside, &mut block.settings);
-                if side == 1 && plan.has_quietest_phase() {
-                    block.settings.phase_choice = "auto".into();
-                }
                 absorb(series, block, order);
             }
             pace.took(limits, ClockId::Monotonic.now_ns() - began_ns);

@@ -31,6 +31,18 @@ use crate::probe::{Probe, Sample};
 use crate::restrict_affinity::Cpus;
 use crate::{Error, Limits, Load, Observer, Placement, confined, series, session};
 
+/// Who chose a fixed phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Chosen {
+    /// Whoever asked for the job.
+    #[default]
+    Asked,
+    /// Nobody: it was found as the quietest one, before the measurement.
+    Found,
+    /// The phases of the jobs beside it, from which it keeps off.
+    Staggered,
+}
+
 /// A periodic job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Job {
@@ -40,6 +52,8 @@ pub struct Job {
     pub method: Method,
     /// Where in the period the deadlines lie.
     pub phase: Phase,
+    /// Who chose that, where it is fixed.
+    pub chosen: Chosen,
     /// What to do about periods that passed.
     pub overrun: Overrun,
     /// Largest share of the time to spin, for methods that do.
@@ -51,7 +65,15 @@ pub struct Job {
 impl Job {
     /// Every `interval_ns`, waited for by `method`, phase left to chance.
     pub fn new(interval_ns: u64, method: Method) -> Self {
-        Self { interval_ns, method, phase: Phase::Chance, overrun: Overrun::Skip, duty: DUTY, margin_ns: None }
+        Self {
+            interval_ns,
+            method,
+            phase: Phase::Chance,
+            chosen: Chosen::Asked,
+            overrun: Overrun::Skip,
+            duty: DUTY,
+            margin_ns: None,
+        }
     }
 
     /// The longest that it may spin before a deadline, in ns.
@@ -80,6 +102,11 @@ impl Job {
         }
     }
 
+    /// The same at the quietest phase, which was found beforehand.
+    fn at_found(self, phase_ns: u64) -> Self {
+        Self { phase: Phase::Fixed(phase_ns), chosen: Chosen::Found, ..self }
+    }
+
     /// On the thread that starts the measurement, and held until that has ended.
     fn reserve(&self) -> Result<Option<setitimer::Reserved>, Error> {
         let reserved = (self.method == Method::SetItimer).then(setitimer::reserve).transpose();
@@ -106,10 +133,11 @@ impl Job {
         settings.method = self.method.name().into();
         settings.interval_ns = self.interval_ns;
         settings.phase_ns = Some(cycle.phase_ns());
-        settings.phase_choice = match self.phase {
-            Phase::Chance => "chance",
-            Phase::Fixed(_) => "fixed",
-            Phase::Auto => "auto",
+        settings.phase_choice = match (self.phase, self.chosen) {
+            (Phase::Chance, _) => "chance",
+            (Phase::Fixed(_), Chosen::Asked) => "fixed",
+            (Phase::Fixed(_), Chosen::Staggered) => "staggered",
+            (Phase::Fixed(_), Chosen::Found) | (Phase::Auto, _) => "auto",
         }
         .into();
         settings.margin_ns = cycle.wait().margin_ns();
@@ -168,17 +196,13 @@ pub fn measure(
 pub fn each(jobs: &[Job], placement: Placement, limits: Limits, observer: &mut Observer) -> Result<Vec<Series>, Error> {
     let auto = match jobs {
         [first, _, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
-            Some(Phase::Fixed(find_phase(first.interval_ns, placement)?))
+            Some(find_phase(first.interval_ns, placement)?)
         }
         _ => None,
     };
     series::each(jobs, observer, |job, observer| {
-        let job = Job { phase: auto.unwrap_or(job.phase), ..*job };
-        let mut series = measure(job.method.name(), job, placement, limits, observer)?;
-        if auto.is_some() {
-            series.settings.phase_choice = "auto".into();
-        }
-        Ok(series)
+        let job = auto.map_or(*job, |phase_ns| job.at_found(phase_ns));
+        measure(job.method.name(), job, placement, limits, observer)
     })
 }
 
@@ -195,7 +219,7 @@ pub fn with_each_cpus(
     confined::check(cpus, load)?;
     let auto = match jobs {
         [first, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
-            Some(Phase::Fixed(find_phase(first.interval_ns, placement)?))
+            Some(find_phase(first.interval_ns, placement)?)
         }
         _ => None,
     };
@@ -210,12 +234,9 @@ pub fn with_each_cpus(
             observer.begin(Part { series: begun, from: begun as f64 * share, share });
             begun += 1;
             let name = confined::name(job.method.name(), count, cpus);
-            let job = Job { phase: auto.unwrap_or(job.phase), ..*job };
+            let job = auto.map_or(*job, |phase_ns| job.at_found(phase_ns));
             let came = measure(&name, job, placement, limits, observer);
-            let Some(mut series) = observer.or_end(came, begun > 1)? else { break };
-            if auto.is_some() {
-                series.settings.phase_choice = "auto".into();
-            }
+            let Some(series) = observer.or_end(came, begun > 1)? else { break };
             all.push(series);
         }
         Ok(all)
@@ -271,3 +292,6 @@ impl Probe for Timer {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

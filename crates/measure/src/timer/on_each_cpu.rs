@@ -5,7 +5,7 @@ use ontick_rt::clock::ClockId;
 use ontick_rt::phase::{self, Phase};
 use ontick_rt::{cpus, watchdog};
 
-use super::{Job, Method, Timer, find_phase};
+use super::{Chosen, Job, Method, Timer, find_phase};
 use crate::session::{Member, run_together};
 use crate::{Error, Limits, Observer, Placement, series, split};
 
@@ -49,15 +49,13 @@ pub fn on_each_cpu(
     series::each_together(jobs, places.cpus.len(), observer, |job, observer| {
         let names: Vec<Case> = places.cpus.iter().map(|cpu| case(job, *cpu)).collect();
         let titles: Vec<String> = names.iter().map(Case::to_string).collect();
-        let mut all = together(job, &placements, &phases, &titles, limits, observer)?;
-        for (series, case) in all.iter_mut().zip(names) {
-            series.case = case;
-            series.settings.phase_choice = match (places.staggered, job.with_phase_that_can_be_found().phase) {
-                (true, _) => "staggered".into(),
-                (false, Phase::Auto) => "auto".into(),
-                _ => std::mem::take(&mut series.settings.phase_choice),
-            };
-        }
+        let chosen = match (places.staggered, job.with_phase_that_can_be_found().phase) {
+            (true, _) => Chosen::Staggered,
+            (false, Phase::Auto) => Chosen::Found,
+            _ => job.chosen,
+        };
+        let mut all = together(&Job { chosen, ..*job }, &placements, &phases, &titles, limits, observer)?;
+        all.iter_mut().zip(names).for_each(|(series, case)| series.case = case);
         Ok(all)
     })
 }

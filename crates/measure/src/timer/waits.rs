@@ -88,16 +88,13 @@ pub fn each(
 ) -> Result<Vec<Series>, Error> {
     let auto = match jobs {
         [first, _, ..] if first.with_phase_that_can_be_found().phase == Phase::Auto => {
-            Some(Phase::Fixed(find_phase(first.interval_ns, placement)?))
+            Some(find_phase(first.interval_ns, placement)?)
         }
         _ => None,
     };
     series::each_together(jobs, 1 + count as usize, observer, |job, observer| {
-        let mut series = measure(Job { phase: auto.unwrap_or(job.phase), ..*job }, count, placement, limits, observer)?;
-        if auto.is_some() {
-            series.iter_mut().for_each(|s| s.settings.phase_choice = "auto".into());
-        }
-        Ok(series)
+        let job = auto.map_or(*job, |phase_ns| job.at_found(phase_ns));
+        measure(job, count, placement, limits, observer)
     })
 }
 

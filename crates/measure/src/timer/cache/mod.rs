@@ -119,13 +119,8 @@ pub fn each(
         _ => None,
     };
     series::each(all, observer, |working, observer| {
-        let phase = auto.map_or(working.job.phase, ontick_rt::Phase::Fixed);
-        let mut series =
-            measure(Working { job: Job { phase, ..working.job }, ..*working }, placement, limits, observer)?;
-        if auto.is_some() {
-            series.settings.phase_choice = "auto".into();
-        }
-        Ok(series)
+        let job = auto.map_or(working.job, |phase_ns| working.job.at_found(phase_ns));
+        measure(Working { job, ..*working }, placement, limits, observer)
     })
 }
 
