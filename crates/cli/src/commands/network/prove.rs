@@ -102,12 +102,12 @@ impl Prove {
 
     fn carry_out(&self) -> Result<Run, Failure> {
         self.output.check()?;
-        let mut run = match self.world {
+        let (mut run, lacks) = match self.world {
             World::Simulation => self.simulate()?,
             World::Namespaces => self.run_in_namespaces()?,
         };
         if self.output.html.is_some() || self.output.pictures.wanted() {
-            run.facts.extend(run.network.as_ref().and_then(drawn::lacking));
+            run.facts.extend(lacks.map(drawn::Lacks::in_words));
         }
         let all = std::mem::take(&mut run.requirements);
         self.output.judge(&mut run, |_| true);

@@ -7,21 +7,23 @@ use ontick_tsn::network::{Kind, Network};
 use ontick_tsn::validate::Schedule;
 use ontick_units::exact;
 
-use super::drawn;
+use super::drawn::{self, Drawn, Lacks};
 use crate::commands::network::proven;
 
-/// The record, judged by what every stream is promised.
-pub fn run(network: &Network, schedule: &Schedule, options: &Options, outcome: &Outcome) -> Run {
+/// The record, judged by what every stream is promised, and what its picture lacks.
+pub fn run(network: &Network, schedule: &Schedule, options: &Options, outcome: &Outcome) -> (Run, Option<Lacks>) {
     let mut run = Run::new(concat!("ontick ", env!("CARGO_PKG_VERSION")), Measurement::NetworkProve);
     run.started = ontick_record::date::now();
     run.duration_ns = outcome.simulated_ns;
     run.interrupted = outcome.interrupted;
     run.simulated = Some("a network in simulated time; what its machines and cables need is assumed".into());
-    let proof = proof(network, schedule, options, outcome);
+    let kept = drawn::cycle_ns(network, schedule);
+    let Drawn { links, lacks } = drawn::links(network, schedule, kept, &outcome.passed);
+    let proof = NetworkProof { links, ..proof(network, schedule, options, outcome) };
     run.series.push(proven::all_messages(outcome.delivered.iter().map(|of| of.latency.clone())));
     run.requirements = proven::judged(&proof, "every stream is sent");
     run.network = Some(proof);
-    run
+    (run, lacks)
 }
 
 fn proof(network: &Network, schedule: &Schedule, options: &Options, outcome: &Outcome) -> NetworkProof {
@@ -54,7 +56,6 @@ fn proof(network: &Network, schedule: &Schedule, options: &Options, outcome: &Ou
         best_effort: outcome.best_effort,
         dropped,
         streams: outcome.delivered.iter().map(|of| proven::stream(network, schedule, of, 0)).collect(),
-        links: drawn::links(network, schedule, &outcome.passed),
         cycle_ns: options.trace_ns,
         ..NetworkProof::default()
     }

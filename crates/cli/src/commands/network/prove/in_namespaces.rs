@@ -16,7 +16,8 @@ use ontick_tsn::network::{Kind, Network};
 use ontick_tsn::validate::Schedule;
 use ontick_units::{count, show};
 
-use super::{Prove, drawn};
+use super::Prove;
+use super::drawn::{self, Drawn, Lacks};
 use crate::commands::network::timing_flags::Timing;
 use crate::commands::network::{planned, proven};
 use crate::commands::switch::judging::Allowed;
@@ -24,7 +25,8 @@ use crate::failure::Failure;
 use crate::{privileges, stop, terminal};
 
 impl Prove {
-    pub(super) fn run_in_namespaces(&self) -> Result<Run, Failure> {
+    /// The record, and what its picture lacks.
+    pub(super) fn run_in_namespaces(&self) -> Result<(Run, Option<Lacks>), Failure> {
         if self.load > 0.0 || !self.fault.is_empty() {
             return Err(Failure::new("--load and --fault are simulated: leave them out, or --in namespaces"));
         }
@@ -85,8 +87,8 @@ impl Prove {
         }
         run.notes.extend(note);
         run.notes.extend(slower);
-        self.complete(&mut run, &planned.network, &planned.schedule, &outcome, core);
-        Ok(run)
+        let lacks = self.complete(&mut run, &planned.network, &planned.schedule, &outcome, core);
+        Ok((run, lacks))
     }
 
     /// What serves the switches.
@@ -122,7 +124,7 @@ impl Prove {
         schedule: &Schedule,
         outcome: &Outcome,
         core: Option<CorePlacement>,
-    ) {
+    ) -> Option<Lacks> {
         run.duration_ns = outcome.sent_ns;
         run.interrupted = outcome.interrupted;
         run.facts.push("links take no time and lose nothing here: their rates are in the gates alone".into());
@@ -135,10 +137,13 @@ impl Prove {
         };
         let messages = proven::all_messages(outcome.delivered.iter().map(|of| of.latency.clone()));
         run.series = vec![Series { settings, ..messages }];
-        let proof = proof_of(network, schedule, outcome);
+        let kept = drawn::later_cycle_ns(network, schedule);
+        let Drawn { links, lacks } = drawn::links(network, schedule, kept, &outcome.passed);
+        let proof = NetworkProof { links, cycle_ns: kept.unwrap_or(0), ..proof_of(network, schedule, outcome) };
         run.requirements = proven::judged(&proof, "every stream is sent");
         run.requirements.extend([windows(&self.allow_outside, &proof), accounted(&proof, outcome)]);
         run.network = Some(proof);
+        lacks
     }
 }
 
@@ -198,7 +203,7 @@ fn needs_more(emulation: &namespaces::Emulation, allowed: EgressTiming) -> Optio
 }
 
 fn traced(Planned { network, table, schedule }: Planned) -> namespaces::Planned {
-    let trace_ns = drawn_ns(&network, &schedule);
+    let trace_ns = drawn::later_cycle_ns(&network, &schedule).unwrap_or(0);
     namespaces::Planned { network, table, schedule, trace_ns }
 }
 
@@ -235,17 +240,8 @@ fn proof_of(network: &Network, schedule: &Schedule, outcome: &Outcome) -> Networ
             longest_stall_ns: outcome.stalls.1,
         }),
         streams: streams.map(|(of, switches)| proven::stream(network, schedule, of, most_ns * switches)).collect(),
-        links: drawn::links(network, schedule, &outcome.passed),
-        cycle_ns: drawn_ns(network, schedule),
         ..NetworkProof::default()
     }
-}
-
-/// A cycle to be drawn, if all cycles are parts of it: it is none of the first.
-fn drawn_ns(network: &Network, schedule: &Schedule) -> u64 {
-    let cycle_ns = drawn::cycle_ns(network, schedule);
-    let fits = schedule.windows.iter().all(|window| cycle_ns % window.cycle_ns.max(1) == 0);
-    if fits { cycle_ns } else { 0 }
 }
 
 #[cfg(test)]

@@ -9,13 +9,15 @@ use ontick_network::{Costs, Options, simulate};
 use ontick_record::Run;
 use ontick_tsn::egress::DataPlane;
 
-use super::{Prove, document, drawn};
+use super::drawn::{self, Lacks};
+use super::{Prove, document};
 use crate::commands::network::planned;
 use crate::failure::Failure;
 use crate::{stop, terminal};
 
 impl Prove {
-    pub(super) fn simulate(&self) -> Result<Run, Failure> {
+    /// The record, and what its picture lacks.
+    pub(super) fn simulate(&self) -> Result<(Run, Option<Lacks>), Failure> {
         let timing = self.planned.timing()?;
         if timing.target.plane != Some(DataPlane::User) {
             return Err(Failure::new(format!(
@@ -34,7 +36,7 @@ impl Prove {
             costs: Costs::within(&network.timing),
             load: self.load,
             faults: self.fault.clone(),
-            trace_ns: drawn::cycle_ns(&network, &schedule),
+            trace_ns: drawn::cycle_ns(&network, &schedule).unwrap_or(0),
         };
         let began = Instant::now();
         let line = RefCell::new(Progress::new(self.duration));
@@ -55,10 +57,10 @@ impl Prove {
                 ontick_units::count((outcome.hops as f64 / took) as u64)
             ));
         }
-        let mut run = document::run(&network, &schedule, &options, &outcome);
+        let (mut run, lacks) = document::run(&network, &schedule, &options, &outcome);
         run.notes.extend(note);
         run.notes.extend(self.fault.iter().filter_map(|fault| fault.spares(&network)));
-        Ok(run)
+        Ok((run, lacks))
     }
 }
 
