@@ -5,10 +5,21 @@ use crate::printable::printable;
 /// A label (shown as `label`, or as `painted` where that is not empty), then words, wrapped at `width`
 /// with later lines under the first word.
 pub(crate) fn hanging(label: &str, painted: &str, words: &str, width: usize) -> String {
+    wrapped(label, painted, &pieces(words), width)
+}
+
+/// Names with blanks between them, wrapped at `width` behind an indent. Each is a word, also where it looks like a part of a
+/// number.
+pub(super) fn wrapped_names(indent: &str, names: &str, width: usize) -> String {
+    let names: Vec<String> = names.split(' ').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    wrapped(indent, "", &names, width)
+}
+
+fn wrapped(label: &str, painted: &str, words: &[String], width: usize) -> String {
     let indent = label.chars().count();
     let mut text = if painted.is_empty() { label.to_string() } else { painted.to_string() };
     let mut column = indent;
-    for (i, word) in pieces(words).into_iter().enumerate() {
+    for (i, word) in words.iter().enumerate() {
         let length = word.chars().count();
         if i > 0 && column + 1 + length > width {
             text.push('\n');
@@ -125,6 +136,12 @@ mod tests {
         // Not groups of one number: too long, too short, or no number at all.
         assert_eq!(hanging("", "", "in 2026 100 of 12 45", 8), "in 2026\n100 of\n12 45\n");
         assert_eq!(hanging("", "", "port p1 100 times", 8), "port p1\n100\ntimes\n");
+    }
+
+    #[test]
+    fn names_of_digits_are_words_of_their_own() {
+        assert_eq!(wrapped_names("  ", "100 101 102 103", 10), "  100 101\n  102 103\n");
+        assert_eq!(wrapped_names("  ", "100 101", 80), "  100 101\n");
     }
 
     proptest! {

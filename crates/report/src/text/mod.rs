@@ -134,6 +134,11 @@ pub fn fitted(text: &str, style: &Style) -> String {
     lines::fitted(text, style.width)
 }
 
+/// Names with blanks between them, wrapped behind an indent. Each is a word, also if it is all digits.
+pub fn wrapped_names(indent: &str, names: &str, style: &Style) -> String {
+    lines::wrapped_names(indent, names, style.width)
+}
+
 /// A difference of two files (`diff -u`), what is added and taken away coloured.
 pub fn diff(text: &str, style: &Style) -> String {
     let paint = Paint(style.colour);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ontick_record::store;
 use ontick_report::network::{loads, topology_svg};
-use ontick_report::text::{Style, fitted, labelled};
+use ontick_report::text::{Style, labelled, wrapped_names};
 use ontick_tsn::network::{Graph, Kind, LinkId, Network};
 use ontick_units::exact;
 use serde_json::json;
@@ -128,7 +128,7 @@ fn text(network: &Network, routes: &[Vec<LinkId>], about: &str, style: &Style) -
         // One that has no room beside the figures has lines of its own.
         text += &match row.chars().count() + 2 + way.chars().count() <= style.width {
             true => format!("  {way}\n"),
-            false => format!("\n{}", fitted(&format!("      {way}"), style)),
+            false => format!("\n{}", wrapped_names("      ", &way, style)),
         };
     }
     text + &more(network.streams.len(), "streams")
@@ -201,6 +201,21 @@ mod tests {
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
             let words = way(&network, &network.streams[0], &routes[0]);
             assert!(words.split(' ').all(|word| text.contains(word)), "{width}: {text}");
+        }
+    }
+
+    #[test]
+    fn routes_of_nodes_that_have_numbers_for_names_fit_their_lines() {
+        let mut network = samples::ring(60, 1);
+        network.nodes.iter_mut().enumerate().for_each(|(n, node)| node.name = (100 + n).to_string());
+        network.streams[0].listeners = vec![network.streams[0].talker + 30];
+        let routes = shortest(&network);
+        let way = way(&network, &network.streams[0], &routes[0]);
+        assert_eq!(way.split(' ').count(), 33, "{way}");
+        for width in [60, 80] {
+            let text = text(&network, &routes, "shortest paths", &Style { colour: false, width });
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").ends_with(&way), "{width}: {text}");
         }
     }
 }

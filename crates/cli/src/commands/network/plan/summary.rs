@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ontick_report::Style;
-use ontick_report::text::fitted;
+use ontick_report::text::{fitted, wrapped_names};
 use ontick_tsn::network::{Kind, Network, Overhead};
 use ontick_tsn::planning::{Document, NotFound, Outcome, Placed, PlanOptions, Timetable, tightest};
 use ontick_units::{count, exact, show};
@@ -148,7 +148,7 @@ fn streams(network: &Network, table: &Timetable, style: &Style) -> String {
         let way = path(network, one);
         let own_line = wide + BEFORE_WAY + way.chars().count() > style.width;
         let way = match own_line {
-            true => format!("\n{}", fitted(&format!("      {way}"), style)),
+            true => format!("\n{}", wrapped_names("      ", &way, style)),
             false => format!("  {way}\n"),
         };
         text += &format!(
