@@ -160,9 +160,12 @@ fn both_switches_are_set_up_with_one_base_time_carry_frames_and_are_taken_away()
     assert!(stdout(&applied).contains(&format!("Cycles begin at {} ns of TAI", base(0))), "{}", stdout(&applied));
     let again = cell.apply(&[]);
     assert_eq!(again.status.code(), Some(2));
-    let set_up = "switches s1, s2 are set up already: `ontick network status ";
-    assert!(stderr(&again).contains(set_up), "{}", stderr(&again));
-    assert!(stderr(&again).contains("`ontick network revert "), "{}", stderr(&again));
+    let state = cell.folder.path().join("state").display().to_string();
+    let set_up = format!(
+        "switches s1, s2 are set up already: `sudo ontick network status network.toml plan.json --state {state}` shows how, \
+         `sudo ontick network revert network.toml --state {state}` restores"
+    );
+    assert!(stderr(&again).contains(&set_up), "{}", stderr(&again));
 
     carries(&cell);
 
@@ -277,8 +280,9 @@ fn unconfirmed_all_go_by_themselves_and_confirmed_all_stay() {
     let Some(cell) = cell() else { return };
     let before = cell.settings();
     let applied = cell.apply(&["--confirm", "500ms"]);
-    let hints =
-        ["status network.toml plan.json", "confirm network.toml"].map(|of| format!("sudo ontick network {of}\n"));
+    let state = cell.folder.path().join("state").display().to_string();
+    let hints = ["status network.toml plan.json", "confirm network.toml"]
+        .map(|of| format!("sudo ontick network {of} --state {state}\n"));
     let said = stdout(&applied);
     assert!(hints.iter().all(|hint| said.contains(hint)), "{said}{}", stderr(&applied));
     wait_until("them to go", || !cell.is_applied("s1") && !cell.is_applied("s2"));

@@ -103,9 +103,16 @@ impl Apply {
             [name] => format!("switch {name} is"),
             names => format!("switches {} are", names.join(", ")),
         };
-        let status = self.planned.command("ontick network status");
-        let revert = self.planned.network_command("ontick network revert");
+        let (status, revert) = (self.status_command(), self.network_command("sudo ontick network revert"));
         Err(Failure::new(format!("{these} set up already: `{status}` shows how, `{revert}` restores what was before")))
+    }
+
+    fn status_command(&self) -> String {
+        self.planned.command("sudo ontick network status", &self.nodes, &self.state)
+    }
+
+    fn network_command(&self, command: &str) -> String {
+        self.planned.network_command(command, &self.nodes, &self.state)
     }
 
     fn text(&self, applied: &Applied, base_ns: u64) -> String {
@@ -116,10 +123,10 @@ impl Apply {
         if let Some(report) = &applied.report {
             text += &format!("{} {}.\n", these(&applied.user, "works", "work by turns"), background::place(report));
         }
-        let status = self.planned.command("sudo ontick network status");
+        let status = self.status_command();
         text += &format!("Cycles begin at {base_ns} ns of TAI. Look at them: {status}\n");
         if let Some(after_ns) = self.confirm {
-            let confirm = self.planned.network_command("sudo ontick network confirm");
+            let confirm = self.network_command("sudo ontick network confirm");
             text += &format!("All is removed in {} unless confirmed: {confirm}\n", exact(after_ns));
         }
         text
@@ -166,5 +173,49 @@ fn these(names: &[String], one: &str, several: &str) -> String {
     match names {
         [name] => format!("Switch {name} {one}"),
         names => format!("Switches {} {several}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        apply: Apply,
+    }
+
+    #[test]
+    fn commands_that_are_named_are_about_the_same_switches_in_the_same_folder() {
+        let of = |words: &[&str]| {
+            let words = [&["apply", "lab.toml"], words].concat();
+            let apply = Alone::try_parse_from(words).unwrap().apply;
+            (apply.status_command(), apply.network_command("sudo ontick network revert"))
+        };
+        let (status, revert) = ("sudo ontick network status lab.toml", "sudo ontick network revert lab.toml");
+        assert_eq!(of(&[]), (status.into(), revert.into()));
+        let given = ["lab.json", "--node", "s1", "--node", "s2", "--state", "my folder", "--target", "kernel"];
+        let nodes = "--node s1 --node s2 --state 'my folder'";
+        assert_eq!(of(&given), (format!("{status} lab.json --target kernel {nodes}"), format!("{revert} {nodes}")));
+        let times =
+            "--hand-over 1us --spread 2us --spacing 0s --window-guard 300ns --clock-error 1.5us --forwarding 1ms";
+        let given: Vec<&str> = times.split(' ').collect();
+        assert_eq!(of(&given), (format!("{status} {times}"), revert.into()));
+    }
+
+    #[test]
+    fn what_was_set_up_is_looked_at_and_confirmed_where_it_is() {
+        let words = ["apply", "lab.toml", "--node", "s1", "--state", "/tmp/here", "--confirm", "60s"];
+        let apply = Alone::try_parse_from(words).unwrap().apply;
+        let applied = Applied { kernel: vec!["s1".into()], ..Applied::default() };
+        assert_eq!(
+            apply.text(&applied, 5),
+            "Switch s1 is set up in the kernel.\n\
+             Cycles begin at 5 ns of TAI. Look at them: sudo ontick network status lab.toml --node s1 --state /tmp/here\n\
+             All is removed in 1min unless confirmed: sudo ontick network confirm lab.toml --node s1 --state /tmp/here\n"
+        );
     }
 }

@@ -30,6 +30,11 @@ pub struct Node {
 }
 
 impl NodeFlags {
+    /// As they were given, for a command that is to be typed.
+    pub fn words(&self) -> Vec<String> {
+        self.names.iter().flat_map(|name| ["--node".into(), name.clone()]).collect()
+    }
+
     /// Those that this machine is to be, in the order of the network's file.
     pub fn here(&self, network: &Network) -> Result<Vec<Node>, Failure> {
         let interfaces: BTreeSet<String> = links(&Live)?.into_iter().map(|link| link.name).collect();

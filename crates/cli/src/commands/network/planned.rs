@@ -12,8 +12,10 @@ use ontick_tsn::target::Target;
 use ontick_tsn::validate::{Schedule, beyond_target};
 
 use super::network_flags::NetworkFlags;
+use super::node_flags::NodeFlags;
 use super::timing_flags::{Timing, TimingFlags};
 use crate::commands::switch::measured::CalibrationFlag;
+use crate::commands::switch::target_flags::StateFlag;
 use crate::failure::Failure;
 use crate::flags;
 
@@ -56,15 +58,17 @@ impl PlannedFlags {
         if self.network.task.is_some() { self.first.as_ref() } else { self.second.as_ref() }
     }
 
-    /// A command about the network alone, as it is to be typed.
-    pub fn network_command(&self, command: &str) -> String {
-        in_words(command, self.network.words(self.network_file()))
+    /// A command about what is set up of the network on this machine, as it is to be typed.
+    pub fn network_command(&self, command: &str, nodes: &NodeFlags, state: &StateFlag) -> String {
+        let words = self.network.words(self.network_file()).into_iter();
+        in_words(command, words.chain(nodes.words()).chain(state.words()))
     }
 
-    /// A command about the network and its plan, as it is to be typed.
-    pub fn command(&self, command: &str) -> String {
+    /// The same of one that needs the plan, too.
+    pub fn command(&self, command: &str, nodes: &NodeFlags, state: &StateFlag) -> String {
         let plan = self.plan_file().map(|plan| plan.display().to_string());
-        in_words(command, self.network.words(self.network_file()).into_iter().chain(plan).chain(self.timing.words()))
+        let words = self.network.words(self.network_file()).into_iter().chain(plan).chain(self.timing.words());
+        in_words(command, words.chain(nodes.words()).chain(state.words()))
     }
 
     fn network_file(&self) -> Option<&PathBuf> {

@@ -107,7 +107,7 @@ impl Status {
         match self.json {
             true => terminal::print(&(serde_json::to_string_pretty(&all)? + "\n"))?,
             false => {
-                let confirm = self.planned.network_command("sudo ontick network confirm");
+                let confirm = self.planned.network_command("sudo ontick network confirm", &self.nodes, &self.state);
                 terminal::print(&all.iter().map(|one| one.text(&confirm)).collect::<String>())?;
             }
         }

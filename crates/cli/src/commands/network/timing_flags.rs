@@ -67,7 +67,16 @@ impl TimingFlags {
     /// What a plan is for, as it is to be typed again.
     pub fn words(&self) -> Vec<String> {
         let target = self.target.iter().flat_map(|target| ["--target".into(), target.name.into()]);
-        target.chain(self.calibration.words()).collect()
+        let times = [
+            ("--hand-over", self.hand_over),
+            ("--spread", self.spread),
+            ("--spacing", self.spacing),
+            ("--window-guard", self.window_guard),
+            ("--clock-error", self.clock_error),
+            ("--forwarding", self.forwarding),
+        ];
+        let times = times.into_iter().filter_map(|(name, ns)| Some([name.to_owned(), exact(ns?)])).flatten();
+        target.chain(self.calibration.words()).chain(times).collect()
     }
 
     /// What was measured of the target.
