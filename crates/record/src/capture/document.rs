@@ -230,7 +230,7 @@ impl Measuring<'_> {
         }
         run.simulated = simulated(&run.tool, &self.channels);
         run.facts = facts(name, &run.tool, &instrument);
-        run.notes = notes(&run, &instrument, unknown, grain_ns.unwrap_or(1));
+        run.notes = notes(&run, &self.channels, &instrument, unknown, grain_ns.unwrap_or(1));
         run.instrument = Some(instrument);
         Ok(run)
     }
@@ -294,24 +294,35 @@ fn facts(name: &str, tool: &str, instrument: &Instrument) -> Vec<String> {
 
 /// What ontick watched has its own names of lines, by which the simulated ones are known.
 fn simulated(tool: &str, channels: &[String]) -> Option<String> {
-    let names: Vec<&str> = channels.iter().map(String::as_str).filter(|name| name.starts_with("sim:")).collect();
+    let names: Vec<&str> = channels.iter().map(String::as_str).filter(|name| is_simulated(name)).collect();
     let word = if names.len() == 1 { "line" } else { "lines" };
     (is_ontick(tool) && !names.is_empty()).then(|| format!("{word} {} in shared memory", names.join(", ")))
+}
+
+/// What is to be said of the lines that the machine itself saw. A simulated line has the times of its edges.
+fn noticed(channels: &[String]) -> Option<String> {
+    let names: Vec<&str> = channels.iter().map(String::as_str).filter(|name| !is_simulated(name)).collect();
+    let (word, whose) = if names.len() == 1 { ("line", "its") } else { ("lines", "their") };
+    (!names.is_empty()).then(|| {
+        format!(
+            "No instrument saw {word} {}: the times of {whose} edges are those at which the machine noticed them itself.",
+            names.join(", ")
+        )
+    })
+}
+
+fn is_simulated(name: &str) -> bool {
+    name.starts_with("sim:")
 }
 
 fn is_ontick(tool: &str) -> bool {
     tool.starts_with("ontick ")
 }
 
-fn notes(run: &Run, instrument: &Instrument, unknown: u64, grain_ns: u64) -> Vec<String> {
+fn notes(run: &Run, channels: &[String], instrument: &Instrument, unknown: u64, grain_ns: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if is_ontick(&run.tool) {
-        // A simulated line has the times of its edges.
-        if run.simulated.is_none() {
-            notes.push(
-                "No instrument saw the line: the times are those at which the machine noticed its edges itself.".into(),
-            );
-        }
+        notes.extend(noticed(channels));
     } else if instrument.rate_hz.is_none() {
         notes.push(format!(
             "The file does not say at which rate the instrument sampled: its times have steps of {}, and may be as coarse as one sample.",

@@ -215,7 +215,31 @@ fn what_ontick_watched_was_sampled_by_nobody() {
     assert_eq!(simulated.notes, [""; 0]);
     let board = watched("GPIO17");
     assert_eq!((board.simulated, board.notes.len()), (None, 1));
-    assert!(board.notes[0].starts_with("No instrument saw the line"), "{:?}", board.notes);
+    assert!(board.notes[0].starts_with("No instrument saw line GPIO17: the times of its edges"), "{:?}", board.notes);
+}
+
+#[test]
+fn a_real_line_beside_a_simulated_one_is_named_as_such() {
+    let between = |input: &str, output: &str| {
+        let dump = format!(
+            "$version ontick 0.1.0 $end $timescale 1 ns $end $var wire 1 ! {input} $end \
+             $var wire 1 % {output} $end $enddefinitions $end\n\
+             #0 0! 0% #1000 1! #1100 1% #2000 0! #2200 0% #3000 1!"
+        );
+        let (input, output) = (input.into(), output.into());
+        let subject = Subject::Response { input, output, changes: Changes::Both, inverse: false };
+        let run = measured(dump.as_bytes(), None, &subject).unwrap();
+        (run.simulated, run.notes)
+    };
+    for (input, output) in [("sim:bench/17", "GPIO17"), ("GPIO17", "sim:bench/17")] {
+        let (simulated, notes) = between(input, output);
+        assert_eq!(simulated.as_deref(), Some("line sim:bench/17 in shared memory"));
+        assert!(matches!(&notes[..], [note] if note.starts_with("No instrument saw line GPIO17: ")), "{notes:?}");
+    }
+    let (simulated, notes) = between("GPIO17", "GPIO27");
+    assert_eq!(simulated, None);
+    assert!(notes[0].starts_with("No instrument saw lines GPIO17, GPIO27: the times of their edges"), "{notes:?}");
+    assert_eq!(between("sim:bench/17", "sim:bench/27").1, [""; 0]);
 }
 
 #[test]
