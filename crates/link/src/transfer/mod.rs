@@ -74,7 +74,7 @@ pub struct Reception {
     pub noise: u64,
     /// Frames of another stream, or out of order.
     pub foreign: u64,
-    /// Any frame came.
+    /// Any frame of the stream came.
     pub began: bool,
     /// The last frame came, and with a return line all before it.
     pub ended: bool,

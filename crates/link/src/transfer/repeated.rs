@@ -95,7 +95,7 @@ pub fn send(
 }
 
 /// Hands on everything, in order, and has repeated what did not arrive; until the sender knows that it did, until
-/// nothing came for `patience_ns` once it had begun, or until `stop`.
+/// nothing came for `patience_ns` once it had begun or another stream was heard, or until `stop`.
 pub fn receive(
     receiver: &mut Receiver,
     back: &mut Sender,
@@ -111,15 +111,18 @@ pub fn receive(
     while !stop.load(Ordering::Relaxed) && !receiving.closed() {
         let now_ns = ClockId::Monotonic.now_ns();
         let quiet_ns = silence.ns(receiver.blocks(), now_ns);
-        if quiet_ns > patience_ns && receiving.began() || quiet_ns > linger_ns && receiving.complete() {
+        // Who comes into the midst of a stream waits in vain for its beginning.
+        let was_sent_to = receiving.began() || got.foreign > 0;
+        if quiet_ns > patience_ns && was_sent_to || quiet_ns > linger_ns && receiving.complete() {
             break;
         }
         let Some(received) = receiver.next(now_ns + GLANCE_NS, stop)? else { continue };
         match received {
             Decoded::Frame { frame, mended, .. } => {
-                // A farewell was not counted by who sent it.
-                got.frames += u64::from(frame.kind != Kind::Acknowledgement);
-                got.foreign += u64::from(!receiving.is_own(&frame));
+                // A farewell was not counted by who sent it, and may be for the receiver before this one.
+                let counts = frame.kind != Kind::Acknowledgement;
+                got.frames += u64::from(counts);
+                got.foreign += u64::from(counts && !receiving.is_own(&frame));
                 got.mended += mended as u64;
                 let bytes = receiving.take(frame);
                 got.bytes += bytes.len() as u64;

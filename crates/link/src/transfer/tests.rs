@@ -261,6 +261,22 @@ mod with_a_return_line {
         assert_eq!((got.frames, got.foreign, got.bytes, got.complete()), (3, 2, 40, false));
     }
 
+    /// The receiver was started anew: nobody sends the beginning again, which the one before had acknowledged. A farewell
+    /// to the one before is nothing at all.
+    #[test]
+    fn the_middle_of_a_stream_is_another_stream_after_which_nothing_is_waited_for_longer() {
+        let (stop, setting) = (AtomicBool::new(false), setting());
+        let (mut sender, mut receiver, _there) = wire(setting, 0, fated(&[]));
+        let (mut back, _answers, _back) = wire(setting, 0, |_| Fate::Arrives);
+        for (index, kind) in [(32, Kind::Acknowledgement), (32, Kind::Data), (33, Kind::Asking)] {
+            sender.send(&frame(9, index, kind), &stop).unwrap();
+        }
+        sender.flush(&stop).unwrap();
+        let (out, warn) = (|_: &[u8]| Ok(()), |_| ());
+        let got = repeated::receive(&mut receiver, &mut back, setting, 500_000_000, &stop, out, warn).unwrap();
+        assert_eq!(got, Reception { frames: 2, foreign: 2, ..Reception::default() });
+    }
+
     /// Its farewells are lost: a receiver that has everything does not wait for ever, and one that has not waits as long
     /// as it is asked to.
     #[test]

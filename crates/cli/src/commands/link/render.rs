@@ -38,6 +38,7 @@ pub fn got(got: &Reception, lines: &[Option<&Name>]) -> String {
     let end = match (got.began, got.ended) {
         (_, true) => "",
         (true, false) => "; the end never came: the sender fell silent, or this was ended",
+        (false, false) if got.foreign > 0 => "; that stream began before this receiver: start both ends anew",
         (false, false) if got.damaged + got.noise > 0 => {
             "; nothing came that could be read (do both ends have the same --code, --short and --step?)"
         }
@@ -78,5 +79,17 @@ mod tests {
             super::sent(&sent, false, &[])
         };
         assert_eq!([of(1, 1), of(4096, 20)], ["sent 1 byte in 1 frame", "sent 4 096 bytes in 20 frames"]);
+    }
+
+    #[test]
+    fn frames_of_another_stream_could_be_read() {
+        let another = Reception { frames: 3, foreign: 3, damaged: 1, ..Reception::default() };
+        assert_eq!(
+            got(&another, &[]),
+            "received 0 bytes in 3 frames, 1 damaged, 3 of another stream; that stream began before this receiver: \
+             start both ends anew"
+        );
+        let nothing = Reception { noise: 2, ..Reception::default() };
+        assert!(got(&nothing, &[]).contains("; nothing came that could be read (do both ends"));
     }
 }
