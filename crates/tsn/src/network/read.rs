@@ -443,12 +443,20 @@ mod tests {
     }
 
     #[test]
-    fn no_stream_has_the_address_of_all_stations() {
+    fn no_stream_has_the_address_of_all_stations_or_of_none() {
         let address = |text: &str| {
             let to = format!("size = 64, address = \"{text}\"");
             said(&format!("{NODES}{LINKS}{}", STREAM.replace("size = 64", &to)))
         };
         assert_eq!(address("03:00:00:00:00:01"), "");
+        assert_eq!(address("01:80:c2:00:00:10"), "");
+        for (reserved, why) in [
+            ("00:00:00:00:00:00", "no frame has an address of zeros"),
+            ("01:80:c2:00:00:00", "not forwarded by any bridge"),
+            ("01:80:c2:00:00:0f", "not forwarded by any bridge"),
+        ] {
+            assert!(address(reserved).contains(why), "{reserved}: {}", address(reserved));
+        }
         let refused = address("ff:ff:ff:ff:ff:FF");
         assert!(refused.starts_with("f:4:68: `address`: \"ff:ff:ff:ff:ff:FF\" is the address of all"), "{refused}");
     }
