@@ -120,6 +120,7 @@ fn what_cannot_be_imported_is_said_in_a_sentence() {
     let level = written("level.csv", b"; Samplerate: 1 MHz\nlogic\n0\n7\n");
     let diary = written("diary.txt", b"Dear diary\n");
     let empty = written("empty.vcd", b"");
+    let blank = written("blank.vcd", b"\n\n\n");
     let none = folder.path().join("none.sr");
     for (arguments, words) in [
         (
@@ -139,6 +140,7 @@ fn what_cannot_be_imported_is_said_in_a_sentence() {
         (&[&level], "line 4: \"7\" of channel logic is no level: 0 or 1"),
         (&[&diary, "--channel", "D0"], "--channel is for captures of instruments, and this is none"),
         (&[&empty, "--channel", "D0"], "empty.vcd: the file is empty"),
+        (&[&blank, "--channel", "D0"], "blank.vcd: the file is empty"),
         (&[&diary, "--format", "sr"], "the archive has no directory"),
         (&[none.to_str().unwrap(), "--channel", "D0"], "none.sr: No such file"),
         (&[folder.path().to_str().unwrap()], "s a directory"),

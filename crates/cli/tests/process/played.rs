@@ -229,7 +229,9 @@ fn what_cannot_be_played_is_said_before_a_line_moves() {
     assert!(output.status.success(), "{}", stderr(&output));
     fs::write(&rows, "name,age\n").unwrap();
     fails(&words, &["neither a sigrok session", "begins with \"time_ns,line,level\""]);
-    fs::write(&rows, "").unwrap();
-    fails(&words, &["the file is empty"]);
+    for empty in ["", "\n \n"] {
+        fs::write(&rows, empty).unwrap();
+        fails(&words, &["the file is empty"]);
+    }
     fails(&["gpio", "play", text(folder.path())], &["directory"]);
 }

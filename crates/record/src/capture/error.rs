@@ -2,6 +2,8 @@
 
 use std::io;
 
+use super::BEGIN;
+
 /// A capture could not be read, or what was asked of it is not in it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -100,9 +102,11 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
-    /// What begins so is none of the formats.
+    /// What begins so, in its first [`BEGIN`] bytes, is none of the formats.
     pub fn none_of_them(begin: &[u8]) -> Self {
-        if begin.trim_ascii().is_empty() { Self::Empty } else { Self::Unknown }
+        // Behind so many blanks there may be more.
+        let is_whole = begin.len() < BEGIN;
+        if is_whole && begin.trim_ascii().is_empty() { Self::Empty } else { Self::Unknown }
     }
 
     pub(super) fn line(line: u64, problem: impl Into<String>) -> Self {
@@ -128,6 +132,13 @@ fn listed(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_blank_to_its_end_is_empty() {
+        let is_empty = |begin: &[u8]| matches!(CaptureError::none_of_them(begin), CaptureError::Empty);
+        assert!(is_empty(b"") && is_empty(b"\n \r\n\t\n") && is_empty(&[b'\n'; BEGIN - 1]));
+        assert!(!is_empty(b"\n\nDear diary") && !is_empty(&[b'\n'; BEGIN]));
+    }
 
     #[test]
     fn an_error_names_its_place_and_lists_no_more_than_can_be_read() {

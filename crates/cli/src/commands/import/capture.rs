@@ -127,8 +127,21 @@ pub fn open(path: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// The kind of capture that a file is, if it is one; a pipe is none, as its beginning can be read only once.
+/// The kind of capture that a file is, if it is one.
 pub fn detect(path: &Path) -> Result<Option<Format>, StoreError> {
+    Ok(beginning(path)?.and_then(|begin| capture::detect(&begin)))
+}
+
+/// That this file is no capture, and why.
+pub fn none_of_them(path: &Path) -> CaptureError {
+    match beginning(path) {
+        Ok(Some(begin)) => CaptureError::none_of_them(&begin),
+        _ => CaptureError::Unknown,
+    }
+}
+
+/// What tells of a file what it is; of a pipe nothing does, as its beginning can be read only once.
+fn beginning(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let io = |error| StoreError::Io { path: path.into(), error };
     let file = open(path)?;
     if !file.metadata().map_err(io)?.is_file() {
@@ -136,13 +149,22 @@ pub fn detect(path: &Path) -> Result<Option<Format>, StoreError> {
     }
     let mut begin = Vec::new();
     file.take(capture::BEGIN as u64).read_to_end(&mut begin).map_err(io)?;
-    Ok(capture::detect(&begin))
+    Ok(Some(begin))
 }
 
-/// That this file is no capture, and why.
-pub fn none_of_them(path: &Path) -> CaptureError {
-    match std::fs::metadata(path) {
-        Ok(file) if file.is_file() && file.len() == 0 => CaptureError::Empty,
-        _ => CaptureError::Unknown,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_blank_lines_is_as_empty_as_one_of_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        for (text, is_empty) in [("", true), ("\n \r\n\n", true), ("\nDear diary\n", false)] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(detect(&file).unwrap(), None);
+            assert_eq!(matches!(none_of_them(&file), CaptureError::Empty), is_empty, "{text:?}");
+        }
+        assert!(matches!(none_of_them(&folder.path().join("none")), CaptureError::Unknown));
     }
 }
