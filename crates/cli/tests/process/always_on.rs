@@ -126,8 +126,13 @@ fn others_judge_its_metrics_and_its_answers_are_safe() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(&folder.path().join("state"), &["--host", "box.lan", "--outlier", "1ns"]);
     service.has_measured(20);
-    let late = service.json("/api/events?from=1")[0]["text"].as_str().unwrap().to_owned();
-    assert!(late.starts_with("CPU ") && late.contains(" late, the largest of 20 outliers"), "{late}");
+    // Another service may have the CPU for a moment, which is an event, too.
+    let events = service.json("/api/events?from=1");
+    let is_late = |event: &Value| {
+        let text = event["text"].as_str().unwrap();
+        text.starts_with("CPU ") && text.contains(" late, the largest of 20 outliers")
+    };
+    assert!(events.as_array().unwrap().iter().any(is_late), "{events}");
     let (head, body) = service.ask("/metrics");
     assert!(head.contains("application/openmetrics-text; version=1.0.0"), "{head}");
     judges::openmetrics(&body);
